@@ -81,7 +81,6 @@ def measure_one(
     kind: str = PRINCIPAL,
     three: Three | None = None,
     seeds: Sequence[int] = LIVE_TWIN_SEEDS,
-    size: int = GRID_SIZE,
 ) -> Arrays:
     """Measure a head on a plane, and the totals and spans (S,) of its `TWINS`.
 
@@ -92,7 +91,7 @@ def measure_one(
     ``shuffled`` is the head on the text in another order, if that is known; its plane is that of
     the same tokens.
     """
-    layer, states, keys, grid = reading.layer, reading.states, reading.keys, square_grid(size)
+    layer, states, keys, grid = reading.layer, reading.states, reading.keys, square_grid(GRID_SIZE)
     plane = plane_of(states, kind, three)
     own = head_map(layer, states, head, plane, keys=keys)
     found = measure_head(own, grid)

@@ -59,7 +59,7 @@ def twin_ratio(found: Mapping[str, np.ndarray], twin: str) -> TwinRatio | None:
     """Compare the totals of all heads with those of a ``twin``; ``None`` if no head is counted.
 
     Args:
-        found: Arrays as those of `measure_heads`: ``total`` and ``error`` (L, H), twins (S, L, H).
+        found: Arrays as of `shipped_measures`: ``total`` and ``error`` (L, H), twins (S, L, H).
         twin: One of `TWINS`.
     """
     total, twins = found["total"].astype(float), found[twin].astype(float)

@@ -254,7 +254,7 @@ def random_layer(number: int) -> tuple[Layer, torch.Tensor]:
         return torch.randn(shape, generator=rng, dtype=torch.float64)
 
     query, key, value = (size * WIDTH**-0.5 * normal(HEADS, CHANNELS, WIDTH) for size in (2, 2, 1))
-    return Layer(0, "bert", query, key, value, causal=False), normal(TOKENS, WIDTH)
+    return Layer(0, query, key, value, causal=False), normal(TOKENS, WIDTH)
 
 
 def measured_heads(layer: Layer, states: torch.Tensor) -> list[HeadMeasures]:
