@@ -69,7 +69,7 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "one entry of the output as a tree of heads, experts and tokens"),
     "language_models": Topic(
         "Should I gate?", "Should I gate?", {"measure": "Attention sinks"},
-        "the attention weight on the first letter grows in training, less so with gates"),
+        "maps of a layer that learns a sink: the first letter's column is less bright with a gate"),
     "efficient": Topic(
         "Efficient attention", "Efficient attention", {},
         "the Δ loss of models in which every head keeps its k largest weights, less with a gate"),
