@@ -5,7 +5,7 @@ import re
 import pytest
 
 from .pointing import SCROLLED, place, swipe
-from .visiting import become_phone, scroll_to_top, settle, visit
+from .visiting import become_desk, become_phone, scroll_to_top, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -24,8 +24,11 @@ def await_pair(page):
 
 @pytest.fixture
 def page(visitor, served, watch):
+    become_desk(visitor)
     visit(visitor, watch, f"{served.url}/Manifold", await_pair)
-    return visitor
+    yield visitor
+    visitor.locator(".gc-pair-space").first.press("Home")  # a page keeps its camera in its link
+    visitor.wait_for_url(lambda url: "camera=" not in url)
 
 
 def test_both_surfaces_turn_together(page):
