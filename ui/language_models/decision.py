@@ -49,9 +49,6 @@ PUBLISHED = {"loss": "perplexity 6.026 → 5.761", "first_share": "46.7 → 4.8\
 def draw() -> None:
     """Draw the tab."""
     rows = shared.architectures()
-    if not rows:
-        st.markdown("No language models are bundled.")
-        return
     says, lead = advice(rows)
     draw_finding(says, lead=lead)
     charts = c.Charts("decision")

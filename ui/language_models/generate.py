@@ -57,12 +57,7 @@ def draw() -> None:
     left, right = st.columns([7, 6])
     likely = next_text(now)
     charts.draw("next", right, next_chart(now, full, request.strength), likely)
-    both = tuple(
-        seed
-        for seed in SEEDS
-        if {(GATES[NO_GATE], seed), (request.name, seed)} <= set(shared.table())
-    )
-    pair = Comparison(title if title in GATED else NO_GATE, request.model_seed, both)
+    pair = Comparison(title if title in GATED else NO_GATE, request.model_seed, SEEDS)
     sums, counts = pair.pair("strengths.sums"), pair.pair("strengths.counts")
     ungated, gated = map(losses, sums, counts)
     if title == NO_GATE:

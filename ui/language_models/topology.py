@@ -15,7 +15,7 @@ import streamlit as st
 from gating_core.lm.config import TOPOLOGIES, ModelConfig, Topology
 from gating_core.lm.measurements.resampling import PairedDifference, family_p, loss_difference
 from gating_core.lm.measurements.topology import BEFORE, CORNERS
-from gating_core.lm.shipped import MODELS
+from gating_core.lm.shipped import MODELS, SEEDS
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.charts import chart_columns
@@ -63,27 +63,20 @@ Trace = dict[str, Any]
 
 
 def draw() -> None:
-    """Draw the tab; the seeds compared are those that all topologies have."""
-    table = shared.table()
-    by_topology = {
-        name: {seed for of, seed in table if of == MODEL_OF[name]} for name in TOPOLOGIES
-    }
-    shown = [name for name in TOPOLOGIES if by_topology[name]]
-    seeds = sorted(set.intersection(*(by_topology[name] for name in shown))) if shown else []
-    if BASE not in shown or len(shown) < 2 or not seeds:
-        st.info("This version comes without models of other block topologies.")
-        return
+    """Draw the tab."""
 
     def of(part: str) -> dict[str, np.ndarray]:
         return {
-            name: np.stack([table[MODEL_OF[name], seed][part] for seed in seeds]).astype(float)
-            for name in shown
+            name: np.stack([shared.table()[MODEL_OF[name], seed][part] for seed in SEEDS]).astype(
+                float
+            )
+            for name in TOPOLOGIES
         }
 
     sums, counts = of("strengths.sums"), of("strengths.counts")[BASE][0]
     losses = {name: x[:, -1].sum(-1) / counts.sum() for name, x in sums.items()}
     # Without a link, attention reaches the MLP of the first block alone.
-    linked = {name for name in shown if TOPOLOGIES[name].reads_own or TOPOLOGIES[name].reads_first}
+    linked = {name for name, row in TOPOLOGIES.items() if row.reads_own or row.reads_first}
     links = {
         name: x.swapaxes(1, 2)[..., : None if name in linked else 1]
         for name, x in of("wiring.links").items()
@@ -94,8 +87,8 @@ def draw() -> None:
     def less(name: str, other: str) -> PairedDifference:
         return loss_difference(sums[name][:, -1], sums[other][:, -1], counts)
 
-    against = {name: less(name, BASE) for name in shown if name != BASE}
-    told = against | ({GAIN: less(FAL, CONTROL)} if {FAL, CONTROL} <= set(shown) else {})
+    against = {name: less(name, BASE) for name in TOPOLOGIES if name != BASE}
+    told = against | {GAIN: less(FAL, CONTROL)}
     # One family with the gates of the tab Decision: no difference has two verdicts on one page.
     gates = {
         row.name: row.changes["loss"]
@@ -103,20 +96,17 @@ def draw() -> None:
         if row.name in ROWS and "loss" in row.changes
     }
     words = loss_words(told | gates)
-    finding = loss_text(losses, against, words)
-    if GAIN in told:
-        says, about = gain_text(told[GAIN], words[GAIN], words[CONTROL])
-        draw_finding(says, lead=LEAD)
-        finding += f" {about}"
+    says, about = gain_text(told[GAIN], words[GAIN], words[CONTROL])
+    draw_finding(says, lead=LEAD)
+    finding = f"{loss_text(losses, against, words)} {about}"
     blocks = blocks_text(links, gradients)
-    complete = bool(of("wiring.complete")[BASE].all()) and all(
-        x.all() for x in of("wiring.complete").values()
-    )
+    complete = all(x.all() for x in of("wiring.complete").values())
     curvature = curvature_text(totals, errors, complete)
 
     charts = c.Charts("topology")
-    for column, name in zip(chart_columns("diagrams", len(shown)), shown, strict=True):
-        figure = diagram(LONG[name], TOPOLOGIES[name], MODELS[MODEL_OF[name]].depth)
+    columns = chart_columns("diagrams", len(TOPOLOGIES))
+    for column, (name, row) in zip(columns, TOPOLOGIES.items(), strict=True):
+        figure = diagram(LONG[name], row, MODELS[MODEL_OF[name]].depth)
         charts.draw(f"diagram_{name}", column, figure, reads(name))
     st.caption(section("language_models", "topology_legend"))
     left, right = chart_columns("topology", 2)
