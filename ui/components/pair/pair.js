@@ -157,6 +157,7 @@ const spanOf = places => lengthOf([0, 1, 2].map(k => {
 // ---- knobs: the three values --------------------------------------------------------------------
 
 const MOVE_BY_KEY = 0.04; // in units of the picture
+const EDGE_ON = 0.05; // radians
 const KNOB_MARGIN = 14; // pixels: a corner outside the picture has its knob at the rim
 
 // The triangle of the values: where it has a place in every frame it moves.
@@ -188,13 +189,14 @@ function moveCorner(state, corner, [across, along]) {
 
 function listenToKnob(knob, state, corner) {
   let last = null;
-  // Where the ray through a pixel meets the level plane of the corners.
+  // Where the ray through a pixel meets the level plane of the corners; edge-on, which is so far away as the corner.
   const meet = event => {
-    const { lens, canvas } = state.views[0];
+    const { lens, canvas, camera } = state.views[0];
     const box = canvas.getBoundingClientRect();
     const ray = lens.ray(event.clientX - box.left, event.clientY - box.top);
-    const depth = (cornersOf(state)[corner][2] - lens.eye[2]) / ray[2];
-    return depth > 0 && Number.isFinite(depth) ? plus(lens.eye, ray, depth) : null; // edge-on it meets nowhere
+    const away = plus(cornersOf(state)[corner], lens.eye, -1);
+    const depth = Math.abs(camera.elevation) < EDGE_ON ? lengthOf(away) / lengthOf(ray) : away[2] / ray[2];
+    return depth > 0 && Number.isFinite(depth) ? plus(lens.eye, ray, depth) : null;
   };
   knob.addEventListener('pointerdown', event => {
     if (event.button !== 0) return;
