@@ -163,7 +163,7 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str]:
     amount = f"{-column.scale * best.changes[first].mean:.{column.digits}f}"
     says = f"Yes, {listed([goals[name].goal for name in names])}: {column.gain.format(amount)}."
     if len(names) < len(goals):
-        says += " No other gain is shown."
+        says += " No other gain is shown in our models."
     cost = f"{figures(100 * (best.parameters / base.parameters - 1), 2)}\u00a0% more weights"
     if best.step_time is not None:
         cost += f" and {100 * (best.step_time[1] - 1):.0f}\u00a0% more training time"

@@ -77,21 +77,22 @@ def finding_text(both: Mapping[str, Outcome], layer: int) -> tuple[str, str]:
     """Answer the page's question, without and with a gate; and say by which numbers."""
     plain, gated = (ANSWERS[verdict(outcome, layer)] for outcome in both.values())
     best = [outcome.best(layer) for outcome in both.values()]
+    strengths = " and ".join(dict.fromkeys(f"{STRENGTHS[at[2]]:g}" for at in best))
     shares = [float(of.means[SUCCESS][at]) for of, at in zip(both.values(), best, strict=True)]
-    says = f"{plain[0]}: {percent(min(shares))} of texts change language, with or without a gate"
-    if plain != gated:
-        says = f"{plain[0]}: {percent(shares[0])} of texts change language without a gate{plain[1]}"
+    says = f"{plain[0]}: at strength {strengths}, "
+    if plain == gated:
+        says += f"{percent(min(shares))} of texts change language, with or without a gate"
+    else:
+        says += f"{percent(shares[0])} of texts change language without a gate{plain[1]}"
         says += f". With one: {gated[0].lower()}"
     success, fluent = (
         [share_of_texts(of, name, at) for of, at in zip(both.values(), best, strict=True)]
         for name in (SUCCESS, FLUENT)
     )
-    strengths = dict.fromkeys(f"{STRENGTHS[at[2]]:g}" for at in best)
     return f"{says}{gated[1]}.", (
-        f"Of {next(iter(both.values())).texts} texts at strength {' and '.join(strengths)},"
-        f" {success[0]} change language without a gate and {success[1]} with one, {fluent[0]} and"
-        f" {fluent[1]} fluently. Charts: over strength, with 95 % intervals over seeds and prompts;"
-        " thin: a random direction."
+        f"Of {next(iter(both.values())).texts} texts, {success[0]} change language without a gate"
+        f" and {success[1]} with one, {fluent[0]} and {fluent[1]} fluently. Charts: over strength,"
+        " with 95 % intervals over seeds and prompts; thin: a random direction."
     )
 
 

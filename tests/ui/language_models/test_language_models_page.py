@@ -78,7 +78,7 @@ def test_the_table_has_the_cores_numbers_and_ticks_what_is_gained():
 @pytest.mark.parametrize(("changes", "says"), [
     ({}, "No: no gain is shown for keeping few keys, for the loss or against attention sinks."),
     ({"added": -0.01}, "Yes, if heads are to keep few keys: top-8 attention then costs 0.010 nats"
-     " less. No other gain is shown."),
+     " less. No other gain is shown in our models."),
     ({"loss": -0.1, "added": -0.01, "first_share": -0.01},
      "Yes, if heads are to keep few keys, for a lower loss and against attention sinks: top-8"
      " attention then costs 0.010 nats less."),

@@ -68,7 +68,10 @@ def test_it_opens_with_the_bundled_texts_of_both_gates_and_starts_no_job():
         want = summarise([load_steering()[gate, seed] for seed in range(3)], gate, RELEASED, BOTH)
         np.testing.assert_allclose(numbers(line["y"]), want.means["success"][0, FEATURE])
     assert said(app).count("**The language changes**: Spanish, unsteered English.") == 2
-    assert "Yes: 99 % of texts change language, with or without a gate; whether" in said(app)
+    assert (
+        "Yes: at strength 6, 99 % of texts change language, with or without a gate; whether"
+        in said(app)
+    )
     bars = figure(app, "steer_fluent")["data"][2]
     top = np.add(numbers(bars["y"]), numbers(bars["error_y"]["array"]))
     assert top.max() <= 1 + 1e-12  # no share lies beyond
@@ -127,7 +130,7 @@ def test_other_vectors_keep_their_sign(requests, vector, along, number):
 def test_gibberish_is_not_said_to_be_another_language():
     app = page(steering_strength="6", steering_tokens="all tokens", steering_layer="4")
     assert " **The classifiers are fooled** by" in said(app)
-    assert "No: 95 % of texts change language" in said(app)
+    assert "No: at strength 3, 95 % of texts change language" in said(app)
     assert "the classifiers are fooled." in said(app)
 
 
@@ -287,17 +290,17 @@ def test_the_finding_names_both_gates():
     same = {"none": made(), "g1_channel": made(success=0.95)}
     says, about = map(plain, results.finding_text(same, 1))
     assert says == (
-        "Yes: 90 % of texts change language, with or without a gate; whether they stay fluent is"
-        " inconclusive."
+        "Yes: at strength 3, 90 % of texts change language, with or without a gate; whether they"
+        " stay fluent is inconclusive."
     )
     assert about.startswith(
-        "Of 240 texts at strength 3, 90 % ± 2 change language without a gate and 95 % ± 2 with one,"
+        "Of 240 texts, 90 % ± 2 change language without a gate and 95 % ± 2 with one,"
         " 80 % ± 2 and 80 % ± 2 fluently."
     )
     apart = {"none": made(fluent=0.9), "g1_channel": made(success=0.5)}
     assert plain(results.finding_text(apart, 1)[0]) == (
-        "Yes: 90 % of texts change language without a gate; they stay fluent. With one: not"
-        " reliably."
+        "Yes: at strength 3, 90 % of texts change language without a gate; they stay fluent. With"
+        " one: not reliably."
     )
 
 

@@ -67,10 +67,7 @@ function focusWindow(state, [layer, head]) {
 // Paints all windows, one row of them in a frame: the wall lights up from above. What was painted before is
 // painted again at once.
 function drawWall(root, state) {
-  const { frames, heads } = state.header;
-  state.windows.forEach((button, i) => {
-    button.style.borderColor = frames ? frames.colours[i] : '';
-  });
+  const { heads } = state.header;
   cancelAnimationFrame(state.painting);
   const paint = from => {
     for (const button of state.windows.slice(from, from + heads)) paintWindow(root, state, button);
@@ -90,6 +87,8 @@ function paintWindow(root, state, button) {
   if (canvas.width !== Math.round(side * ratio)) canvas.width = canvas.height = Math.round(side * ratio);
   const [layer, number] = button.dataset.head.split('.').map(Number);
   const head = headOf(state, layer, number);
+  const { frames, heads } = state.header;
+  button.style.borderColor = frames ? frames.colours[layer * heads + number] : '';
   paintGlass(canvas, head, { lit: state.lit, lead: ratio * Math.max(0.8, side / 90) });
   if (side >= SMALLEST_LETTERED) paintWords(canvas, head, ratio * Math.max(12, side / 9), 4, state.lit);
   button.setAttribute('aria-label', windowSentence(state, layer, number));
