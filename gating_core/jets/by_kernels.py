@@ -56,6 +56,7 @@ def _stand_ins(x: Any) -> Any:
     return tree_map(lambda y: _StandIn(y) if isinstance(y, Jet) else y, x)
 
 
+CASTS = "to", "_to_copy"
 WHOLE = "a function"  # that makes tensors, and writes into them
 
 
@@ -81,12 +82,12 @@ def by_kernels(name: str, function: Callable | None, args: tuple, kwargs: dict) 
         if torch.Tag.nondeterministic_seeded in kernel.tags:
             raise MissingRule(f"{called} draws at random")
         floats = [x for x in leaves if isinstance(x, torch.Tensor) and x.is_floating_point()]
-        if not floats or (called == "_to_copy" and floats[0].dtype in LOWER):
+        if not floats or (called in CASTS and floats[0].dtype in LOWER):
             made = kernel(*args, **kwargs)
             if not any(isinstance(x, torch.Tensor) for x in leaves):  # it may be written into
                 return _stand_ins(constant(made)) if name == WHOLE else made
             rounds = isinstance(made, torch.Tensor) and made.is_floating_point()
-            if rounds and (called != "_to_copy" or made.dtype in LOWER):
+            if rounds and (called not in CASTS or made.dtype in LOWER):
                 raise MissingRule(f"no error rule for {called} of whole numbers")
             return made
         lower = [x.dtype in LOWER for x in floats]

@@ -394,13 +394,6 @@ def test_at_a_kink_and_at_a_pole_nothing_is_known():
         assert part.bound.isinf().tolist() == [True, False]
 
 
-def test_a_function_without_error_rules_gets_the_estimate_and_says_so():
-    field = curvature(
-        second_order_jet(lambda p: torch.cat([p, torch.erf(p)], -1), sample(5, 0), "rigorous")
-    )
-    assert field.bound_kind == "estimate"
-
-
 def test_weights_computed_inside_the_function_are_followed_too():
     """Rounding of constants alone is in the bound: cancellation makes it all there is."""
     a = torch.tensor(0.1, dtype=torch.float64)

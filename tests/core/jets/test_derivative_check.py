@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import nested_jet, second_order_jet
 from tests.profiles import fuzz
@@ -151,21 +150,6 @@ def test_affine_operations_of_any_size_are_accepted():
 
     for scale in (1e-8, 1e8):
         nested_jet(partial(function, scale=scale), POINTS)
-
-
-def test_a_graph_of_a_determinant_is_refused_or_has_its_curvature():
-    def graph(p):
-        (u, v), one = p.unbind(-1), torch.ones(len(p), dtype=torch.float64)
-        matrix = torch.stack([torch.stack([u + 2, v], -1), torch.stack([one, 2 * v + 3], -1)], -2)
-        return torch.cat([p, torch.linalg.det(matrix)[:, None]], -1)
-
-    try:
-        field = curvature(second_order_jet(graph, square_grid(5).points, "rigorous"))
-    except ValueError as error:
-        if "linalg.det" not in str(error):
-            raise
-    else:
-        assert float(field.gaussian[0]) == pytest.approx(-4 / 9)
 
 
 STEPS = st.lists(st.sampled_from(sorted(RIGHT)), min_size=1, max_size=4)

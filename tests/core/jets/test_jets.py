@@ -97,11 +97,7 @@ def test_operations_against_torch_func(name):
     b = nested_jet(function, points(), check=False)
     assert a.stack.shape == b.stack.shape
     assert relative(a.stack, b.stack) < 1e-13
-
-
-@pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"constant"}))
-def test_operations_with_rules_do_not_fall_back(name):
-    assert isinstance(OPERATIONS[name](Jet.coordinates(points())), Jet)
+    assert name == "constant" or isinstance(function(Jet.coordinates(points())), Jet)
 
 
 def test_an_operation_without_a_rule_falls_back_with_the_same_numbers():
@@ -111,7 +107,8 @@ def test_an_operation_without_a_rule_falls_back_with_the_same_numbers():
     assert "erf" not in RULES
     with pytest.raises(MissingRule):
         function(Jet.coordinates(points()))
-    a = second_order_jet(function, points())
+    a = second_order_jet(function, points(), "rigorous")
+    assert a.bound_kind == "estimate"
     slope = 2 / torch.pi**0.5 * torch.exp(-(points() ** 2))
     expected = slope * (2 - 2 * points() ** 2)
     torch.testing.assert_close(a.second[:, 0, 0, 0], expected[:, 0], rtol=1e-13, atol=1e-14)

@@ -130,7 +130,12 @@ def outcomes(op):
 def _judged(op):
     found, worst = outcomes(op)
     wrong = []
-    if "refused" in found and TABLE[op.formatted_name] not in ("refused", "other", "rule"):
+    if "refused" in found and TABLE[op.formatted_name] not in (
+        "refused",
+        "other",
+        "rule",
+        "kernels",
+    ):
         wrong.append(f"{op.formatted_name} is refused")
     if worst > 1e-4 and op.formatted_name not in INCOMPARABLE:
         wrong.append(f"{op.formatted_name} is off by {worst:.1e}")
@@ -171,13 +176,6 @@ def test_every_operation_on_jets_is_right_or_has_no_rule():
             if found or (found is None and TABLE[op.formatted_name] == "kernels"):
                 wrong.append(found or f"{op.formatted_name} has no rules")
     assert not wrong
-
-
-def test_what_the_table_calls_refused_is_what_torch_gets_wrong():
-    refused = {name for name, outcome in TABLE.items() if outcome == "refused"}
-    assert "linalg_householder_product" in refused
-    for name in ("nn_functional_layer_norm", "linalg_det", "cumprod", "sinc"):
-        assert TABLE[name] == "rule"
 
 
 @pytest.mark.soak  # long
