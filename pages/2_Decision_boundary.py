@@ -23,9 +23,9 @@ with page(TITLE):
         measurement, charts = measuring.read_measurement(which), Charts("decision_boundary")
         with stage:
             setting = controls.find_setting(front, more, *found)
-            job = film.draw(setting, view, measurement, inside.is_open())
+            job = film.draw(setting, view, measurement, bool(st.session_state.get(inside.CURVES)))
         shown = results.complete_run(job)
-        results.draw_finding(shown and shown.run, setting, measurement)
+        results.draw_finding(job, shown.run if shown else None, setting, measurement)
         if shown is not None:
             results.draw(job, shown, measurement, charts)
             inside.draw_curves(shown, measurement, charts)

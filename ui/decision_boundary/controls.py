@@ -39,7 +39,8 @@ from ui.foreign import error_words
 
 LAST_SETTING, TILE_CHOSEN = "boundary_setting", "boundary_tile_chosen"
 SEEDS = LIMITS["seed"]
-STEPS = {"spiral": 4000}  # fewer teach neither model: at 2,000 the gate is right on 71 ± 3 %
+# Fewer teach neither model: on the spiral the gate is right on 71 ± 3 % at 2,000.
+STEPS = {"spiral": 4000, "checkerboard": 4000}
 PRICED_STEPS = 1200  # a price has its whole weight from step 375 on
 MORE_STEPS = 400
 RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.02, 0.05, 0.1)}

@@ -21,11 +21,6 @@ CURVES = "curves"  # the fold
 BAND = (0.1, 0.9)  # quantiles over the seeds
 
 
-def is_open() -> bool:
-    """Return whether something here shows the frame at which the visitor stops."""
-    return bool(st.session_state.get(CURVES))
-
-
 def draw_curves(shown: Shown, measurement: MeasurementRequest, charts: c.Charts) -> None:
     """Draw the fold with loss, accuracy and total curvature of all seeds along the run."""
     fold = st.expander("Curves along the run", key=CURVES, on_change="rerun", **LINK)

@@ -65,14 +65,14 @@ def complete_run(job: Job) -> Shown | None:
 
 
 def draw_finding(
-    run: TrainedRun | None, requested: Setting, measurement: MeasurementRequest
+    job: Job, run: TrainedRun | None, requested: Setting, measurement: MeasurementRequest
 ) -> None:
     """Draw what the seeds show together, and each of them as a dot; before a first run, the axes.
 
     So that the page does not move when a first run is complete.
     """
     said, dots = st.session_state[FINDING].columns((6, 5), vertical_alignment="center")
-    bold, rest = ("Training …", "") if run is None else finding(run)
+    bold, rest = finding(run) if run else ("" if job.over else "Training …", "")
     said.markdown(bold)
     said.text(rest)
     names = requested.variants if run is None else [*run.variants]
