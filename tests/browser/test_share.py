@@ -99,8 +99,10 @@ def test_nothing_is_smaller_than_twenty_pixels_in_present_mode(visitor, served, 
 
 def test_the_surface_is_larger_in_present_mode(visitor, served, watch):
     heights = []
-    for query in ("", "?present=1"):
-        visit(visitor, watch, f"{served.url}/Manifold{query}", await_view)
+    for query, part in (("", ".st-key-sharing"), ("?present=1", ".st-key-turns")):
+        link = f"{served.url}/Manifold{query}"
+        visit(visitor, watch, link, lambda page, part=part: page.locator(part).wait_for())
+        await_view(visitor)
         heights.append(visitor.locator(".gc-pair-space").first.bounding_box()["height"])
     assert heights[1] > 1.15 * heights[0]
 
