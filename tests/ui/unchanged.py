@@ -53,7 +53,7 @@ def digests_of(cache: Cache) -> dict[Any, bytes]:
     """Return the digests of all results in ``cache``, by key."""
     with cache._lock:
         there = dict(cache._entries.items())
-    return {key: digest(entry.item) for key, entry in there.items()}
+    return {key: digest(item) for key, item in there.items()}
 
 
 def changed(before: Mapping[Any, bytes], cache: Cache) -> list[Any]:
