@@ -174,6 +174,16 @@ def final_total_text(total: Integral, flat: bool) -> str:
     return f"{text}, not converged to 10\u00a0%" if doubtful else text
 
 
+def headline_text(total: Integral, flat: bool) -> str:
+    """Return the total alone, in the two or three figures that its error leaves; else with it."""
+    value, error = float(total.value), float(total.error)
+    for count in (3, 2):
+        known = not flat and bool(total.resolved) and math.isfinite(value) and value > 0
+        if known and error <= 10 ** (math.floor(math.log10(value)) + 1 - count):
+            return figures(value, count)
+    return final_total_text(total, flat)
+
+
 def doubt_text(total: Integral, verdict: Verdict) -> str:
     """Say how sure a total is, in the line below it."""
     if verdict.without_curvature and verdict.knowledge == PROVED:

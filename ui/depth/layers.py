@@ -393,7 +393,7 @@ def stack_text(surface: SurfaceResult) -> str:
 
 def known_total_text(surface: SurfaceResult, frame: int) -> str:
     """Return the total curvature after one layer, if anything is known of it."""
-    text = common.final_total_text(surface.integral(frame), bool(surface.without_curvature[frame]))
+    text = common.headline_text(surface.integral(frame), bool(surface.without_curvature[frame]))
     if surface.complete[frame] or surface.total[frame] > 0:
         return UNKNOWN if UNKNOWN in text else text
     return UNKNOWN  # "at least 0" says nothing

@@ -58,11 +58,13 @@ def best_eye(
     surfaces: list[np.ndarray],
     classes: Sequence[np.ndarray] | None = None,
     rises: np.ndarray = RISES,
+    crossing: bool = False,
 ) -> tuple[float, float]:
     """Azimuth and elevation that show the least visible of ``surfaces`` (R, R, 3) most broadly.
 
     With ``classes`` (R, R), integers of each surface, the least visible class of one of them. The
-    elevation is one of ``rises``.
+    elevation is one of ``rises``. ``crossing``: area counts by how far both bends of the last
+    surface are seen from the side, without which a saddle looks rolled.
     """
     azimuth, elevation = (x.ravel() for x in np.meshgrid(TURNS, rises))
     level = np.cos(elevation)
@@ -73,8 +75,25 @@ def best_eye(
         if classes is not None:
             part = np.unique(classes[index][::2, ::2], return_inverse=True)[1].reshape(part.shape)
         areas += list(seen_areas(surface, part, eyes).T)
-    best = int(np.argmax(np.min([x / max(x.max(), 1) for x in areas], 0)))
+    seen = np.min([x / max(x.max(), 1) for x in areas], 0)
+    best = int(np.argmax(seen * _twist(surfaces[-1][::2, ::2], eyes) if crossing else seen))
     return float(azimuth[best]), float(elevation[best])
+
+
+def _twist(surface: np.ndarray, eyes: np.ndarray) -> np.ndarray:
+    """Integrate |II(e, n x e)| dA of a ``surface``, where e is the tangent part of an eye; (E,).
+
+    That is |k1 - k2| times the cosines between the eye and both principal directions: 0 where one
+    bend is seen end-on. A little more, so that a flat surface prefers no eye.
+    """
+    surface = surface / max(float(np.abs(surface).max()), np.finfo(float).tiny)
+    along, across = np.gradient(surface, axis=(1, 0))
+    normal = np.cross(along, across)
+    normal /= np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), np.finfo(float).tiny)
+    beside = np.cross(normal, eyes[:, None, None])  # n x e; with an edge: the other's coefficient
+    edges = across, along, *np.gradient(normal, axis=(1, 0))
+    first, second, along, across = ((beside * edge).sum(-1) for edge in edges)
+    return np.abs(first * along - second * across).sum((1, 2)) + np.finfo(float).tiny
 
 
 def best_eye_of_classified(

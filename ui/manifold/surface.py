@@ -208,7 +208,7 @@ def pair_of(
     low, high = ("", "") if scale.collapsed else map(common.rough, scale.ends)
     strengths = [*map(strength_of, _frames)]
     labels = [f"Gate λ = {strength:.2f}" for strength in strengths]
-    eye = best_eye([drawn[0][0], drawn[1][-1]])
+    eye = best_eye([drawn[0][0], drawn[1][-1]], crossing=True)
     back = turn[: _axes.basis.shape[1]] / unit
     return (
         Pair(tuple(sides), labels, strengths, eye, scale.colours, (low, high), back),
@@ -297,7 +297,7 @@ def total_of(variant: MeasuredInstance, total: Integral) -> str:
     """Format the headline number."""
     if degenerate(variant):
         return "none" if on_a_line(variant) else UNKNOWN
-    return common.total_text(total, variant.verdict.without_curvature)
+    return common.headline_text(total, variant.verdict.without_curvature)
 
 
 def on_a_line(variant: MeasuredInstance) -> bool:

@@ -228,6 +228,22 @@ def test_a_settled_total_that_is_not_sure_says_so(total, flat, text):
     assert formatting.final_total_text(total, flat) == text
 
 
+@pytest.mark.parametrize(
+    ("total", "flat", "text"),
+    [
+        (integral(1.18268, 0.00061), False, "1.18"),
+        (integral(18.3, 0.45), False, "18"),  # an error of 0.45 leaves no tenth
+        (integral(0.0517, 0.0008), False, "0.052"),
+        (integral(9.996, 0.001), False, "10.00"),
+        (integral(7.0, 0.5), False, "7.0 ± 0.5"),
+        (integral(4.21, 0.02, False), False, "at least 4.21 ± 0.02"),
+        (integral(4.21, 0.001), True, "0"),
+    ],
+)
+def test_a_headline_has_the_figures_that_its_error_leaves(total, flat, text):
+    assert formatting.headline_text(total, flat) == text
+
+
 FLAT, TORUS, BENT = (
     measure_surface(SURFACES[name].chart, square_grid(21))
     for name in ("warped plane", "torus", "cylinder")

@@ -54,3 +54,9 @@ def test_what_is_seen_is_the_same_at_every_scale(scale):
     found = seen_areas(scale * surface, parts, eyes)
     assert (found > 0).all()
     np.testing.assert_array_equal(found, seen_areas(surface, parts, eyes))
+
+
+def test_a_saddle_is_seen_from_between_its_bends():
+    """Those of x² − y² are along the axes: from above one of them it would look rolled."""
+    azimuth, _ = best_eye([np.stack([U, V, (U**2 - V**2) / 2], -1)], crossing=True)
+    assert abs(np.sin(2 * azimuth)) > 0.8

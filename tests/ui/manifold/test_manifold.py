@@ -11,7 +11,7 @@ from gating_core.geometry import difference_errors
 from gating_core.geometry.discrete import error_curve
 from gating_core.geometry.keys import OneSign
 from tests.ui.opening import header, mistakes, notes, open_page, open_settled
-from ui.common.formatting import percent, plus_minus
+from ui.common.formatting import headline_text, percent, plus_minus
 from ui.manifold import errors, shared
 from ui.manifold.shared import ManifoldRequest, resolve
 from ui.manifold.surface import KEY, dragged, finding, pair_of, point_column, verdict_of
@@ -89,8 +89,7 @@ def test_over_a_surface_stands_the_total_that_the_core_integrates(measured):
         if variant.verdict.word == "flat":
             assert large == "Flat · total curvature 0"
         elif total.converged():
-            text = plus_minus(float(total.value), float(total.error))
-            assert large == f"Curved · total curvature {text}"
+            assert large == f"Curved · total curvature {headline_text(total, flat=False)}"
             assert abs(float(total.value - refined.absolute.value)) <= float(
                 total.error + refined.absolute.error
             )

@@ -16,7 +16,6 @@ const PAIR_CELLS = 10;
 const PAIR_CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
 const FILLED = 0.8;
 const WITH_KNOBS = 0.9;
-const TRIANGLE = 2.5; // diagonals of the surfaces: a larger triangle is cropped
 const FULL = 0.95; // of a picture of classified surfaces, whose last frame alone counts
 const PLAY_SECONDS = 5;
 const GROWING = 40; // frames, as long as a run has fewer: as fast as a whole run
@@ -139,20 +138,14 @@ function aim(state, isFirst) {
   for (const values of sidesOf(header).flatMap(side => shown.map(frame => state[side].subarray(...state[side].length > count ? [frame * count, (frame + 1) * count] : [])))) {
     for (let i = 0; i < values.length; i += 3) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
   }
-  // The triangle of a surface that is classified belongs to it; another may be much larger than its surface.
-  const room = TRIANGLE * spanOf(places);
+  // The triangle of a surface that is classified belongs to it; another is cropped, its knobs at the rim.
   for (const { ground, origin, corners, classes } of header.sides) {
-    places.push(...ground ?? [], ...origin ? [origin] : [], ...corners && (classes || spanOf(corners.flat()) < room) ? corners.flat() : []);
+    places.push(...ground ?? [], ...origin ? [origin] : [], ...corners && (classes || corners.length > 1) ? corners.flat() : []);
   }
   if (places.length) view.frame(places, isClassed ? FULL : header.moves ? WITH_KNOBS : FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();
 }
-
-const spanOf = places => lengthOf([0, 1, 2].map(k => {
-  const along = places.map(place => place[k]);
-  return along.reduce((most, x) => Math.max(most, x), -Infinity) - along.reduce((least, x) => Math.min(least, x), Infinity);
-}));
 
 // ---- knobs: the three values --------------------------------------------------------------------
 
