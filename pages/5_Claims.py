@@ -8,8 +8,8 @@ TITLE = "Claims"
 
 with page(
     TITLE,
-    lead="C1 to C7: Bathula & Joshi (arXiv 2604.14702) in our words; C8 and C9: ours. *Partly* is"
-    " the preregistered word for mixed rows, even if none speaks for the claim.",
+    lead="C1 to C7: Bathula & Joshi (arXiv 2604.14702) in our words; C8 and C9: ours. *Partly*,"
+    " the preregistered word for mixed rows, counts C8 and C9, too, which no row shows.",
 ):
     from ui.claims import findings, models, study
     from ui.common.links import LINK, checked_link

@@ -251,14 +251,14 @@ def judge_gate(gate: str, study: PriceStudy) -> Verdict:
         ]
         for dim in dims.values()
     ]
-    shown = f"shown in {counts[NEEDED] or 'no'} row{'s' if counts[NEEDED] > 1 else ''}"
     without, unclear = counts[NOT_NEEDED], counts[INCONCLUSIVE]
     others = len(rows) - counts[NEEDED] - without - unclear
     brief = Brief(
-        f"{shown}; {without} of {len(rows)} do without",
+        f"needed in {counts[NEEDED]} of {len(rows)} rows; {without} do without",
         f"{unclear} inconclusive, {others} others; a row is a task (across) and a D (down)",
         cells,
         legend="*not needed*, ~~inconclusive~~" + ", **needed**" * (counts[NEEDED] > 0),
+        answer="" if counts[NEEDED] else "not shown",
     )
     return Verdict(decide(rows), summary, text, table, (), rows, brief)
 

@@ -32,7 +32,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 COLOURS = (c.BLUE, c.ORANGE, c.GREEN, c.PURPLE, c.MAGENTA, c.TEAL, c.GREY, "#a3721a")  # of tasks
 HEIGHT, FOREST_ROW = 330, 30  # pixels
 SPREAD = 0.22  # of single seeds, above and below their row
-PLOT = 200, 30  # pixels of a small one
+PLOT = 220, 32  # pixels of a small one
 KINDS = {"gate": c.MAGENTA, "no gate": c.GREY, "control": c.TEAL, "rest": c.FAINT,
          "needed": c.MAGENTA, "not needed": c.TEAL, "inconclusive": "#9ca3af"}  # fmt: skip
 BESIDE = 0.3  # of tasks or variants, above and below their row

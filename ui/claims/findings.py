@@ -84,9 +84,10 @@ def word_text(x: Judgement) -> str:
 def row_text(x: Judgement) -> str:
     """Return a row as Markdown: claim, verdict, number, note, plot, legend; for `findings.css`."""
     sure = x.kind != EXPERIMENT and x.word == Word.SUPPORTED
+    word = f"○ {x.answer}" if x.answer else f"{SIGNS[x.word]} {x.kind if sure else x.word}"
     plot = b64encode(x.plot.encode()).decode()
     return (
-        f"**{x.claim} {x.title}** *{SIGNS[x.word]} {x.kind if sure else x.word}*"
+        f"**{x.claim} {x.title}** *{word}*"
         f" ***{x.number}*** :small[{x.note}] ![{x.evidence}](data:image/svg+xml;base64,{plot})"
         f" :small[{x.legend}]"
     )

@@ -90,6 +90,7 @@ class Judgement:
     note: str = ""
     plot: str = ""  # a small one, as SVG
     legend: str = ""  # of that, in Markdown: see `Brief`
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,7 @@ def judge_rows(source: Source) -> JudgedStudy:
             of.brief.note,
             small_plot(of.brief),
             of.brief.legend,
+            of.brief.answer,
         )
     found = sorted_out(rows)
     return JudgedStudy(

@@ -298,7 +298,7 @@ def verdicts(
         if (summary := final if at_end else along) is not None:
             verdict = summary.verdicts[-1 if at_end else index]
             integral = summary.total if at_end else summary.total.at(index)
-            said = (formatting.headline_text if at_end else formatting.total_text)(
+            said = (formatting.final_total_text if at_end else formatting.total_text)(
                 integral, verdict.without_curvature
             )
             total = f"total curvature {said}"

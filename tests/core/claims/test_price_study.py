@@ -90,9 +90,10 @@ def test_of_a_claim_nothing_is_said_but_how_many_rows_have_each_word(claim):
     counts = Counter(row.word for row in found.evidence)
     parts = [part.split(" ", 1) for part in found.summary.split("; ")]
     assert {word: int(count) for count, word in parts if int(count)} == counts
-    without = f"{counts[NOT_NEEDED]} of {counts.total()} do without"
+    without = f"{counts[NOT_NEEDED]} do without"
     assert counts[NEEDED] == 0
-    assert found.brief.number == f"shown in no row; {without}"
+    assert found.brief.number == f"needed in 0 of {counts.total()} rows; {without}"
+    assert found.brief.answer == "not shown"
     assert Counter(mark.kind for row in found.brief.rows for mark in row) == counts
 
 

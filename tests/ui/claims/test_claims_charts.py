@@ -79,9 +79,9 @@ SMALL = Brief("", "", [[Mark(2, 4, 3)], [Mark(0, 8, kind="control"), Mark(8, 10,
 
 def test_a_small_plot_has_its_marks_and_lines_to_scale():
     paths = [(x.tag.partition("}")[2], x.attrib) for x in ET.fromstring(small_plot(SMALL))]
-    at = {value: 4 + 19.2 * value for value in range(11)}
+    at = {value: 4 + 21.2 * value for value in range(11)}
     assert [of["d"] for tag, of in paths if tag == "path"] == [
-        "M196.0 0V30", f"M{at[2]:.1f} 5.0H{at[4]:.1f}", f"M4.0 15.0H{at[8]:.1f}",
+        "M216.0 0V32", f"M{at[2]:.1f} 5.3H{at[4]:.1f}", f"M4.0 16.0H{at[8]:.1f}",
     ]  # fmt: skip
     assert [of["cx"] for tag, of in paths if tag == "circle"] == [f"{at[3]:.1f}"]
     assert len(ET.fromstring(small_plot(Brief()))) == 0

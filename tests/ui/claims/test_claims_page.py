@@ -80,7 +80,8 @@ def test_it_opens_on_a_row_of_every_claim_with_its_verdict_number_and_plot(first
     for name, text in rows.items():
         one, sure = found[name], {"C1": "theorem", "C7": "by construction"}.get(name)
         assert text.startswith(f"**{name} {ALL[name].title}** *")
-        assert f" {sure or one.word}* ***{one.brief.number}*** :small[{one.brief.note}] " in text
+        word = one.brief.answer or sure or one.word
+        assert f" {word}* ***{one.brief.number}*** :small[{one.brief.note}] " in text
         plot, legend = text.partition("base64,")[2].split(") :small", 1)
         plot = b64decode(plot).decode()
         assert legend == f"[{one.brief.legend}]" != "[]"

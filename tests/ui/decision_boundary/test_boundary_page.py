@@ -54,7 +54,7 @@ from tests.ui.opening import (
     open_page,
     report,
 )
-from ui.common.formatting import doubt_text, headline_text
+from ui.common.formatting import doubt_text, final_total_text
 from ui.decision_boundary import controls, film, measuring, results
 from ui.decision_boundary.film import VIEW_KEY, gaussian_of, picture_of
 from ui.decision_boundary.frames import EYE, film_of
@@ -122,7 +122,7 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
     member = typical_member(run)
     for side, name in zip(header["sides"], run.setting.compared, strict=True):
         assert side["name"] == f"{TITLES[name]} · seed {run.task.seeds[member]}"
-        total = headline_text(shown_of(app).final[name, member].total, name == "ungated")
+        total = final_total_text(shown_of(app).final[name, member].total, name == "ungated")
         assert side["verdict"][-1].endswith(f" · total curvature {total}")
     assert re.match(
         r"flat \(proved: .*\) · outputs span \d\u00a0% of the",
