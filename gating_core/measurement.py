@@ -204,8 +204,8 @@ def measure(
     _check_layer(function, where[:SEVERAL])
     if points is None:
         cost = touched(function, where[:SEVERAL]) / SEVERAL
-        sample, side = next((n, side) for most, n, side in SAMPLES if cost < most)
-        largest_sample = sample if largest_sample is None else largest_sample
+        sample, side = next((n, side) for limit, n, side in SAMPLES if cost < limit)
+        most = sample if largest_sample is None else largest_sample
         grid = square_grid(side)
         where = grid.points
     jet = _without_seeds(second_order_jet(function, where, bound))
@@ -222,16 +222,14 @@ def measure(
     sentence = _sentence(verdict, field, "area" if points is None else "points")
     total = bending = twin = None
     if points is None:
-        integrate = partial(
-            adaptive_integrals, function, bound=bound, largest_sample=largest_sample
-        )
+        integrate = partial(adaptive_integrals, function, bound=bound, largest_sample=most)
         total = integrate()
         bending = total.bending
         if verdict.word != FLAT and not bending.converged():  # as a developable ridge
             bending = integrate(of="bending").bending
         if getattr(layer, "has_attention", False):  # of a `StatePlane`
             other = carried(cast(Any, layer).twin(), casts)
-            twin = adaptive_integrals(other, bound="estimate", largest_sample=largest_sample)
+            twin = adaptive_integrals(other, bound="estimate", largest_sample=most)
     return Measurement(
         points=where,
         values=jet.value,
