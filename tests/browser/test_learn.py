@@ -62,7 +62,7 @@ def test_keys_stand_apart_in_a_box_with_a_name_and_the_proof_is_seen_edge_on(
     assert visitor.locator(".gc-keys-caption").first.is_visible()
     dots = [dot.bounding_box() for dot in visitor.locator(".gc-key-dot").all()[:3]]
     for one, other in combinations(dots, 2):
-        assert math.hypot(one["x"] - other["x"], one["y"] - other["y"]) > one["width"]
+        assert math.hypot(one["x"] - other["x"], one["y"] - other["y"]) > 4 * one["width"]
     visit(visitor, watch, f"{served.url}/Learn?lesson=flat&guess=flat-3", await_keys)
     names = [name.bounding_box() for name in visitor.locator(".gc-keys-value:visible").all()]
     box = visitor.locator(".gc-keys-space").bounding_box()

@@ -78,6 +78,7 @@ def draw_start(questions: Sequence[Question], index: int = 0) -> None:
     st.button(
         "Start a class (no phone reaches it)" if alone else "Start a class",
         key="class_start",
+        type="tertiary",
         icon=":material/wifi_off:" if alone else ":material/school:",
         on_click=_start,
         args=(tuple(questions), index),

@@ -44,6 +44,7 @@ def draw() -> None:
     _draw_steps(lesson, course)
     if lesson is None:
         _draw_end(course)
+        _draw_for_teachers(0)
         return
     picture, side = st.columns(WIDTHS, gap="large")
     committed = lesson.name in course.guesses
@@ -55,6 +56,8 @@ def draw() -> None:
     if committed:
         with side.container(key="learn_side"):
             _draw_answer(lesson, course)
+    with side:
+        _draw_for_teachers(lesson.number - 1)
 
 
 # --- A class --------------------------------------------------------------------------------------
@@ -112,25 +115,8 @@ def _draw_steps(lesson: Lesson | None, course: Course) -> None:
             on_click=go,
             args=(END,),
         )
-        for label, make, help in (
-            ("Handout", handout, "All questions with their pictures, to print on A4."),
-            ("Answer key", answer_key, "All answers with their pictures, for the teacher."),
-        ):
-            name = label.lower().replace(" ", "_")
-            st.download_button(
-                label,
-                make,
-                f"{name}.html",
-                "text/html",
-                key=f"learn_{name}",
-                type="tertiary",
-                icon=":material/print:",
-                on_click="ignore",
-                help=help,
-            )
-        names = [*lessons(), END]
-        here = names.index(lesson.name if lesson else END)
-        draw_start(questions(), min(here, len(lessons()) - 1))
+    names = [*lessons(), END]
+    here = names.index(lesson.name if lesson else END)
     before, after = names[here - 1 : here], names[here + 1 :]
     offer_steps(
         partial(go, before[0]) if before else None, partial(go, after[0]) if after else None
@@ -153,6 +139,28 @@ def _start_over() -> None:
     st.session_state[COURSE] = Course()
     put_in_link(Course())
     go(next(iter(lessons())))
+
+
+def _draw_for_teachers(index: int) -> None:
+    """Draw what is for a class, which starts with the question at ``index``."""
+    with st.container(horizontal=True, gap="xsmall"):
+        for label, make, help in (
+            ("Handout", handout, "All questions with their pictures, to print on A4."),
+            ("Answer key", answer_key, "All answers with their pictures, for the teacher."),
+        ):
+            name = label.lower().replace(" ", "_")
+            st.download_button(
+                label,
+                make,
+                f"{name}.html",
+                "text/html",
+                key=f"learn_{name}",
+                type="tertiary",
+                icon=":material/print:",
+                on_click="ignore",
+                help=help,
+            )
+        draw_start(questions(), index)
 
 
 # --- Before the guess -----------------------------------------------------------------------------

@@ -79,7 +79,8 @@ function drawPlane(root, state, verdict) {
   state.side = svg.clientWidth;
   if (!state.side) return; // in a hidden tab
   svg.setAttribute('viewBox', `0 0 ${state.side} ${state.side}`);
-  const pixel = ([x, y]) => [(1 + x / SHOWN) / 2 * state.side, (1 - y / SHOWN) / 2 * state.side];
+  const shown = state.held ? Math.min(SHOWN, 2 * Math.max(...keysOf(state).flat().map(Math.abs))) : SHOWN; // near, where no key moves
+  const pixel = ([x, y]) => [(1 + x / shown) / 2 * state.side, (1 - y / shown) / 2 * state.side];
   const spots = points => points.map(point => pixel(point).map(x => x.toFixed(2)).join()).join(' ');
   const keys = keysOf(state);
   const moving = movingKey(state);

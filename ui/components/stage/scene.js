@@ -3,7 +3,7 @@
 const grouped = n => n.toLocaleString('en-GB');
 
 function stageScene(state, places, testPlaces, field, plane, middle) {
-  const { size, normals, header, labels, corners, surfaces, asking, held } = state;
+  const { size, normals, header, labels, corners, asking } = state;
   const style = getComputedStyle(state.root);
   const ink = cssColour(style.color);
   const dark = !isDark(ink); // light ink is on dark paper
@@ -27,7 +27,6 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
   }
   if (asking) { // no result before the answer
     Object.assign(scene, { plane: null, colours: plainColours(size) });
-    if (!held) scene.lines.push({ segments: gridLines(surfaces.subarray(-places.length), size, CELLS), wide: 1, colour: ink, alpha: 0.25 });
     return scene;
   }
   const cut = cutOf(field, size, places);
@@ -39,9 +38,9 @@ function stageScene(state, places, testPlaces, field, plane, middle) {
 const plainColours = size => Float32Array.from({ length: 3 * size * size }, (_, i) => [0.72, 0.71, 0.76][i % 3]);
 
 // [bold, rest]: what the plane cuts, and how many test points lie on their side of it.
-function stageSentence({ strength, kinds, own, right, labels, header, asking, held }, field) {
+function stageSentence({ strength, kinds, own, right, labels, header, asking }, field) {
   const gate = strength === 0 ? 'Gate off.' : strength === 1 ? 'Gate on.' : `Gate at λ = ${decimals(strength)}.`;
-  if (asking) return [`${gate} The surface is flat.`, `Every output is an average of three fixed values, the corners.${held ? '' : ' Thin lines: the surface with the gate on.'}`];
+  if (asking) return [`${gate} The surface is flat.`, 'Every output is an average of three fixed values, the corners.'];
   const points = n => `classifies ${percentOf(n, labels.length)} of ${grouped(labels.length)} test points correctly`;
   const yours = `Your plane ${points(right.plane)}, the fitted plane ${percentOf(right.fitted, labels.length)}.`;
   return [`${gate} ${cutWords(strength === 0 && header.flat, kinds, field)}`,

@@ -79,6 +79,7 @@ function placeKnobs(state) {
     const { clientWidth: width, clientHeight: height } = state.view.canvas;
     const within = (at, end) => Math.max(16, Math.min(end - 16, at)); // always to be reached
     knob.style.transform = `translate(${within(x, width)}px, ${within(y, height)}px) translate(-50%, -50%)`;
-    knob.hidden = Boolean(state.asking || state.opening || state.turned); // no plane is drawn
+    knob.hidden = Boolean(state.asking || state.turned); // no plane is drawn
+    knob.disabled = Boolean(state.opening);
   });
 }
