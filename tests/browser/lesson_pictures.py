@@ -22,7 +22,8 @@ from .visiting import open_page, settle
 WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
 MARGIN = 12  # pixels of the screen
-WITHOUT = ".gc-plane-knob, .gc-stage-caption, .gc-stage-bar { display: none !important; }"
+WITHOUT = """.gc-plane-knob, .gc-stage-caption, .gc-stage-bar, .st-key-flat_pair figcaption,
+  .gc-pair-unmapped .gc-pair-more { display: none !important; }"""
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-pair-row, [data-testid=stPlotlyChart]"  # a picture of surfaces, or a chart
 PARTS = {  # what is taken where that is something else
@@ -30,13 +31,11 @@ PARTS = {  # what is taken where that is something else
     "manifold": ".gc-pair-row",
     "gates": ".gc-pair-row",
     "depth": ".gc-pair-row",
-    "bend": ".gc-pair-space",
     "keys": ".gc-keys-row",
     "islands": ".gc-islands-stack",
     "experts": ".gc-tree-plot",
     "efficient": ".st-key-chart_top_k_losses",
     "steering": ".stHtml:has(.gc-text)",
-    "limits": ".gc-pair-space",
     "numbers": ".gc-pair-row",
     "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
 }

@@ -31,12 +31,12 @@ class Topic(NamedTuple):
 
 
 TOPICS = {  # by the section of the lesson, which is also the name of the picture
+    "bend": Topic(
+        "To bend and to curve", "Learn", {"lesson": "bent", "guess": "bent-1"},
+        "a tube, grey: bent, K = 0; a dome, K > 0; a saddle, K < 0"),
     "surface": Topic(
         "What is drawn", "Flat or curved?", {"strength": "1"},
         "a curved surface that a plane cuts in a closed ring, and the same cut in the square"),
-    "bend": Topic(
-        "To bend and to curve", "Which gates curve?",
-        {"case": "one direction"}, "a surface that bends like rolled paper, grey: K = 0"),
     "numbers": Topic(
         "The numbers, and how they are known", "Which gates curve?",
         {"case": "bump"}, "a bump in the surface: K > 0 on its top, K < 0 round it"),
@@ -77,8 +77,8 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "Steering", "Steering", {},
         "a text goes on in English, and with a steering vector the same one goes on in Spanish"),
     "limits": Topic(
-        "What this does not say", "Which gates curve?", {"case": "rms norm"},
-        "a flat surface that a normalisation has put on a sphere, K > 0, without a gate"),
+        "What this does not say", "Curved or bent?", {"flat_guess": "left"},
+        "two trained models: the left surface hardly curves, and its model is no less accurate"),
     "sources": Topic("Sources"),
 }  # fmt: skip
 
@@ -100,15 +100,9 @@ def draw_guide(title: str) -> None:
 
 
 def draw_contents() -> None:
-    """Draw links to all topics of this page, by the menus of the bar."""
-    menus: dict[str, list[str]] = {}
-    for name, topic in TOPICS.items():
-        menu = PAGES[topic.heading].group if topic.heading in PAGES else "Basics"
-        menus.setdefault(menu, []).append(f"  * [{topic.heading}](#{name})")
-    with st.container(key="contents"):
-        st.markdown(
-            "\n".join("\n".join([f"* **{menu}**", *links]) for menu, links in menus.items())
-        )
+    """Draw links to all topics of this page, folded."""
+    with st.expander("Contents"):
+        st.markdown(" · ".join(f"[{topic.heading}](#{name})" for name, topic in TOPICS.items()))
 
 
 def draw_limits() -> None:
@@ -118,9 +112,8 @@ def draw_limits() -> None:
         for name in cards:
             with st.container(border=True):
                 st.markdown(section("limits", name))
-                if name == "gates":
+                if name == "accuracy":
                     _draw_picture("limits", TOPICS["limits"])
-                elif name == "accuracy":
                     st.page_link(
                         PAGES["Learn"].path,
                         label=f"{section('learn', 'title')} What is known, and what is not",
@@ -132,7 +125,7 @@ def draw_limits() -> None:
 def draw_topics() -> None:
     """Draw every topic: its text, and beside it its picture."""
     for name, topic in TOPICS.items():
-        st.header(topic.heading, anchor=name, divider="gray")
+        st.header(topic.heading, anchor=name)
         if name == "limits":
             draw_limits()
         elif not topic.page:
