@@ -6,9 +6,8 @@ TITLE = "Which keys curve?"
 
 with page(
     TITLE,
-    lead="Attention **without a gate** over four fixed values: the four keys alone decide whether"
-    " its surface is a **dome**, a **saddle** or, with three keys on one line, without curvature,"
-    " and everywhere alike. Over three values it is always **flat**.",
+    lead="Without a gate, four keys decide: key 4 in **green** makes a **dome**, in **violet** a"
+    " **saddle**.",
 ):
     from ui.common.links import checked_link
     from ui.keys import at_point, five_keys, four_keys, proof

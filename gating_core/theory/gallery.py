@@ -154,7 +154,6 @@ _OVER_ONE_COORDINATE = "sigmoid(2*(u+v))", "sigmoid(1-1.5*(u+v))", "sigmoid(u+v+
 _A, _B = SEMI_AXES
 
 GALLERY: dict[str, GateCase] = {
-    "sphere": sphere_case(),
     "constant": GateCase(
         "constant gate", "scalar", _formulas("0.6"),
         "One factor for all points: a smaller sheet, flat as before.",
@@ -190,6 +189,7 @@ GALLERY: dict[str, GateCase] = {
         "elementwise gate of one coordinate", "elementwise", _formulas(*_OVER_ONE_COORDINATE),
         "Channels have factors of their own, equal along u + v = const: these lines stay, twisted.",
     ),
+    "sphere": sphere_case(),
     "ellipsoid": GateCase(
         "ellipsoidal gate", "scalar", _formulas(f"1/sqrt((u/{_A})^2+(v/{_B})^2+1)"),
         "Pulled onto an ellipsoid: 1/g is a bowl, and K is largest where that is most pointed.",

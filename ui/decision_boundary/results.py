@@ -126,7 +126,9 @@ def finding(run: TrainedRun) -> Told:
     by = points_text(gap).lstrip("−")
     over = "" if left == "ungated" else f" against {TITLES[left]}"
     bold = f"{name[0].upper()}{name[1:]} {verb} test accuracy by {by} points{over}."
-    return f"{broken}{bold}", f"{', '.join(means)} ({seeds})."
+    above = f"{(after > before.max()).sum()} of {len(after)} seeds with {TITLES[right]}"
+    best = f" {above} exceed the best with {TITLES[left]}." if verb == "increases" else ""
+    return f"{broken}{bold}", f"{', '.join(means)} ({seeds}).{best}"
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:

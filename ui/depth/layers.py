@@ -40,7 +40,6 @@ CLEAR = 0.5  # of the points: a surface of which less is resolved is not shown f
 AROUND = {arrangement.words: name for name, arrangement in core.ARRANGEMENTS.items()}
 SEEDS = UNTRAINED.seed_count  # also of trained stacks
 T = TypeVar("T", int, None)
-CURVE = "Total curvature after each layer (hatched: at least)"
 COMMAND = "python -m gating_core.experiments.depth"
 
 
@@ -347,10 +346,19 @@ def draw_replay(
         quantity=f"{picture.symbol} over the chart",
         names=("u", "v") if stack.kind in (ALIGNED, RANDOM) else ("x₁", "x₂"),
         note=f"Asinh scale, the same for all layers · {common.percent(picture.scale.beyond)} of a"
-        " layer's points exceed it · hatched: not resolved",
+        " layer's points exceed it"
+        + " · hatched: not resolved"
+        * bool(np.isnan(shown.known).any()),
         on_leave=_on_leave,
         strip=frames,
-        curve=(CURVE, shown.total.tolist(), shown.complete.tolist()) if is_charted else None,
+        curve=(
+            "Total curvature after each layer"
+            + " (hatched: at least)" * (not shown.complete.all()),
+            shown.total.tolist(),
+            shown.complete.tolist(),
+        )
+        if is_charted
+        else None,
         follow=follow,
     )
     return min(linked_layer(last), len(shown.total)) - 1

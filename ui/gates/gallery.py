@@ -54,6 +54,7 @@ from ui.work.pool import Rank
 
 VIEW_KEY = "gates_view"
 DRAWN = "gates_strengths"  # of the frames in the browser
+FIRST = "bump"  # it has both signs
 FOLDS = {
     "why": "The curvature formula and its derivation",
     "maps": "K, |H| and the gate over the chart",
@@ -217,7 +218,7 @@ def _exported(result: Result, line: str) -> Surface:
 
 def _draw_controls() -> tuple[GateRequest, str]:
     """Draw what the open case needs, and the quantity in colour."""
-    case = link_value("case", lambda text: text if text in GALLERY else None, SPHERE, SPHERE)
+    case = link_value("case", lambda text: text if text in GALLERY else None, FIRST, FIRST)
     row = st.container(key="gates_front")
     left, right = row.columns([3, 1], vertical_alignment="bottom")
     radius, formula = FIRST_RADIUS, FIRST_FORMULA
@@ -270,7 +271,7 @@ def _draw_tiles(where: st.delta_generator.DeltaGenerator, request: GateRequest) 
             tiles,
             request.case,
             "case",
-            lambda case: put_in_link(case="" if case == SPHERE else case),
+            lambda case: put_in_link(case="" if case == FIRST else case),
             width="content",
         )
 

@@ -153,7 +153,7 @@ def notes_of(picture: GatePicture, frames: Sequence[GateFrame]) -> list[str]:
     return [
         " · ".join(note for note, there in {
             _zero_text(frame, scale.collapsed): True,
-            "outlined: the flat surface (u, v, 1), and the shadow on it": True,
+            "outlined: the flat surface (u, v, 1)": True,
             f"asinh scale, linear within ±{short(soft or 0.0)}": soft is not None,
             beyond_text(beyond): beyond > 0,
             "hatched: no gate, or K not known": frame.share_lost > 0 and not frame.whole.broken,

@@ -142,7 +142,7 @@ def test_a_line_is_no_surface_and_says_so_in_place_of_buttons(taken):
 
 @pytest.mark.soak
 def test_the_gate_of_a_sphere_gives_a_sphere(taken):
-    app, files = taken("pages/3_Which_gates_curve.py", radius="2")
+    app, files = taken("pages/3_Which_gates_curve.py", case="sphere", radius="2")
     assert files["GLB"][0] == "gate_sphere_lambda1.00.glb"
     (offer,) = offered(app).surfaces.values()
     surface = offer.make("a line")

@@ -35,7 +35,7 @@ function listenToKeys(svg, state) {
     return [(2 * x / state.side - 1) * SHOWN, (1 - 2 * y / state.side) * SHOWN];
   };
   const move = (index, point) => {
-    state.active = index;
+    Object.assign(state, { active: index, moved: true });
     state.model.keys[index] = snapped(point, keysOf(state).filter((_, i) => i !== index));
     change(state);
   };
@@ -66,7 +66,7 @@ function listenToKeys(svg, state) {
     if (!way || index < 0 || isFixed(state, index) || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     const step = event.shiftKey ? FINE_STEP : STEP;
-    state.active = index;
+    Object.assign(state, { active: index, moved: true });
     // Without snapping a key could not leave a line by keys; lines through the lattice are met exactly.
     state.model.keys[index] = onLattice(state.model.keys[index].map((x, k) => x + way[k] * step));
     change(state);
@@ -104,6 +104,8 @@ function drawPlane(root, state, verdict) {
       lines.push(make('line', { x1: from[0], y1: from[1], x2: to[0], y2: to[1] }));
     }
     words.push(...signWords(fixed, keys[moving], pixel, state.side));
+    const [x, y] = pixel(keys[moving]);
+    if (!state.moved && !isFixed(state, moving)) words.push(make('text', { x: x + KEY_RADIUS + 8, y: y + 4 }, 'drag me'));
   } else {
     lines.push(make('polygon', { points: spots(keys) }));
   }

@@ -14,8 +14,7 @@
 
 const PAIR_CELLS = 10;
 const PAIR_CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
-const FILLED = 0.8;
-const WITH_KNOBS = 0.9;
+const FILLED = 0.9;
 const FULL = 0.95; // of a picture of classified surfaces, whose last frame alone counts
 const PLAY_SECONDS = 5;
 const GROWING = 40; // frames, as long as a run has fewer: as fast as a whole run
@@ -142,7 +141,7 @@ function aim(state, isFirst) {
   for (const { ground, origin, corners, classes } of header.sides) {
     places.push(...ground ?? [], ...origin ? [origin] : [], ...corners && (classes || corners.length > 1) ? corners.flat() : []);
   }
-  if (places.length) view.frame(places, isClassed ? FULL : header.moves ? WITH_KNOBS : FILLED);
+  if (places.length) view.frame(places, isClassed ? FULL : FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();
 }
