@@ -184,7 +184,7 @@ def draw_take_along(title: str) -> None:
         about = about_text(stamp, offer, drawn_settings())
         data = File(f"{name}.zip", partial(data_zip, offer, about), ":material/table:")
         with st.container(horizontal=True, key="take_files"):
-            _draw_files({"Data (CSV)": data} | offer.files, stamp.line)
+            _draw_files({"Data (CSV, zipped)": data} | offer.files, stamp.line)
             for label, long in offer.long_files.items():
                 _draw_long(label, long, stamp.line)
         figures("take_figures", name, stamp.line)

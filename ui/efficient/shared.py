@@ -267,9 +267,9 @@ def effect_text(
     says = by_interval(
         change.low,
         change.high,
-        f"Less with a gate: {what} then costs {{0:.3f}} nats per character less.",
-        f"Whether a gate changes what {what} costs is inconclusive: {{1}} nats per character.",
-        f"More with a gate: {what} then costs {{0:.3f}} nats per character more.",
+        f"Less with this gate: {what} then costs {{0:.3f}} nats per character less.",
+        f"Whether this gate changes what {what} costs is inconclusive: {{1}} nats per character.",
+        f"More with this gate: {what} then costs {{0:.3f}} nats per character more.",
     ).format(abs(change.mean), f"{change.mean:+.3f}".replace("-", "−"))
     return says, (
         f"Δ loss of {how}: {signed(means[0])} nats per character without a gate,"

@@ -156,7 +156,7 @@ def _draw_for_teachers(index: int) -> None:
                 "text/html",
                 key=f"learn_{name}",
                 type="tertiary",
-                icon=":material/print:",
+                icon=":material/download:",
                 on_click="ignore",
                 help=help,
             )

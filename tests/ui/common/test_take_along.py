@@ -65,7 +65,7 @@ def rows(text):
 
 def test_the_data_of_the_landing_page_are_those_of_its_charts_and_of_its_surface(taken):
     app, files = taken(strength="0.5", picture="two models")
-    name, make = files["Data (CSV)"]
+    name, make = files["Data (CSV, zipped)"]
     assert name == "circle_sigmoid_seed47_lambda0.50.zip"
     data = unzipped(make)
     about = json.loads(data["about.json"])
@@ -95,7 +95,7 @@ def test_the_data_of_the_landing_page_are_those_of_its_charts_and_of_its_surface
 
 def test_all_files_of_one_state_have_one_digest_and_other_states_another(taken):
     _, files = taken(strength="0.5")
-    digest = json.loads(unzipped(files["Data (CSV)"][1])["about.json"])["digest"]
+    digest = json.loads(unzipped(files["Data (CSV, zipped)"][1])["about.json"])["digest"]
     weights = files["Weights"][1]()
     assert digest.encode() in weights
     assert tensors_and_metadata(weights)[1]["seeds"][0] == 32
@@ -106,7 +106,7 @@ def test_all_files_of_one_state_have_one_digest_and_other_states_another(taken):
     assert f"digest {digest}" in sent.about
 
     def digest_of(**link):
-        data = unzipped(taken(**link)[1]["Data (CSV)"][1])
+        data = unzipped(taken(**link)[1]["Data (CSV, zipped)"][1])
         return json.loads(data["about.json"])["digest"]
 
     assert digest_of(strength="0.5", hide="task", camera="1,2,3") == digest
@@ -154,7 +154,7 @@ def test_the_gate_of_a_sphere_gives_a_sphere(taken):
 def test_four_keys_give_the_surface_whose_curvature_is_written_beside_it(taken):
     app, files = taken("pages/11_Which_keys_curve.py", fourth="sink logit")
     assert files["VTP, all fields"][0] == "four_keys_sink-logit.vtp"
-    assert files["Data (CSV)"][0] == "four_keys_sink-logit.zip"
+    assert files["Data (CSV, zipped)"][0] == "four_keys_sink-logit.zip"
     (offer,) = offered(app).surfaces.values()
     surface = offer.make("a line")
     middle = numbers(with_mode("sink", FIRST))
@@ -202,7 +202,7 @@ def test_a_file_that_takes_seconds_is_a_job_to_be_cancelled_and_begun_again(
     app.run()
     found, make = files[f"Save {label}"]
     assert found == name
-    digest = json.loads(unzipped(files["Data (CSV)"][1])["about.json"])["digest"]
+    digest = json.loads(unzipped(files["Data (CSV, zipped)"][1])["about.json"])["digest"]
     if name.endswith("png"):
         picture = Image.open(io.BytesIO(make()))
         assert picture.size[0] == 3000

@@ -154,9 +154,9 @@ function drawAll(root, state) {
   const sentence = root.querySelector('.gc-keys-sentence');
   sentence.replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${words || rest}`);
   root.querySelector('.gc-keys-half').textContent = verdict.sign ? `half colour at |K| = ${number(state.half)}` : 'K = 0';
-  showPoint(root, state, null);
   root.classList.toggle('gc-keys-three', slotsOf(state) < 4); // which are flat: there are no signs
   root.dataset.sign = verdict.sign ?? 'none';
+  showPoint(root, state, null);
   root.dataset.n = 1 + Number(root.dataset.n ?? 0);
 }
 
@@ -172,6 +172,7 @@ function showPoint(root, state, point) {
   const at = point ?? state.at;
   const model = attentionOf(state);
   const curvature = at && curvatureOf(model, outputAt(model, ...at));
+  const flat = root.dataset.sign === '0'; // proved: what is computed there is rounding
   root.querySelector('.gc-keys-point').textContent = !at ? 'Click a point of the surface for its numbers below.'
-    : `At (${at.map(x => number(Number(x.toFixed(2)))).join(', ')}): K = ${number(curvature.K)}`;
+    : `At (${at.map(x => number(Number(x.toFixed(2)))).join(', ')}): K = ${number(flat ? 0 : curvature.K)}`;
 }
