@@ -8,8 +8,8 @@ TITLE = "Claims"
 
 with page(
     TITLE,
-    lead="C1 to C7: Bathula & Joshi (arXiv 2604.14702) in our words; C8 and C9: ours. *Partly*,"
-    " the preregistered word for mixed rows, counts C8 and C9, too, which no row shows.",
+    lead="C1 to C7: Bathula & Joshi (arXiv 2604.14702) in our words; C8 and C9: ours, and"
+    " no row shows them. Their preregistered rule calls rows that differ *partly*.",
 ):
     from ui.claims import findings, models, study
     from ui.common.links import LINK, checked_link

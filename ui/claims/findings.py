@@ -52,8 +52,8 @@ def draw() -> tuple[Source, JudgedStudy]:
         "number": [x.number for x in found],
         "evidence": [x.evidence for x in found],
     }
-    counts = Counter(x.word for x in found if x.kind == EXPERIMENT)
-    told = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
+    counts = Counter(x.answer or x.word for x in found if x.kind == EXPERIMENT)
+    told = ", ".join(f"{counts[x]} {x}" for x in sorted(counts, key=[*WORDS, *counts].index))
     theorem, made = (
         listed(x.claim for x in found if x.kind == kind) for kind in (THEOREM, CONSTRUCTION)
     )

@@ -179,19 +179,21 @@ def outcome_chart(both: Mapping[str, Outcome], quantity: str, layer: int, at: fl
     for shift, (gate, outcome), style in zip(
         (0, 0.05), both.items(), (c.UNGATED, c.GATED), strict=True
     ):
-        for kind, look in ((FEATURE, style), (RANDOM, style | {"width": 1, "legend": False})):
+        random = style | {"width": 1, "legend": gate == next(iter(both))}
+        for kind, look in ((FEATURE, style), (RANDOM, random)):
             means = outcome.means[quantity][layer, kind]
             half = outcome.half_widths[quantity][layer, kind]
             reach = np.minimum(half, means), np.minimum(half, 1 - means)  # no share lies beyond
             places = np.array(STRENGTHS) + shift
-            traces.append(c.line(TITLES[gate], places, means, np.stack(reach), **look))
+            name = TITLES[gate] if kind == FEATURE else "thin: random direction"
+            traces.append(c.line(name, places, means, np.stack(reach), **look))
     figure = c.chart(
         CHARTS[quantity],
         traces,
-        "",
+        "strength",
         "share of texts",
-        height=175,
-        margin={"l": 58, "r": 8, "t": 48, "b": 22},
+        height=185,
+        margin={"l": 58, "r": 8, "t": 48, "b": 34},
         x_axis={"range": [0.5, max(STRENGTHS) + 0.5], "tickvals": STRENGTHS},
         y_axis={"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]},
     )

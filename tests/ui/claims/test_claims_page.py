@@ -86,7 +86,9 @@ def test_it_opens_on_a_row_of_every_claim_with_its_verdict_number_and_plot(first
         plot = b64decode(plot).decode()
         assert legend == f"[{one.brief.legend}]" != "[]"
         assert ET.fromstring(plot).tag.endswith("svg")
-    assert said(first, "3 supported, 4 partly; C1 is a theorem, and C7 holds by construction.")
+    assert said(
+        first, "3 supported, 2 partly, 2 not shown; C1 is a theorem, and C7 holds by construction."
+    )
     assert said(first, ", bundled. Version")
     saved = offered(first).charts["claims"].tables["findings"]
     assert saved["number"] == [one.brief.number for one in found.values()]

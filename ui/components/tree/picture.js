@@ -119,7 +119,7 @@ function drawWide(draw, data, width, room) {
           draw.text(group, x.g2, leaf, 'middle', `gc-gate-value ${small}`, entry => numberText(part(entry).gate));
         }
       }
-      draw.text(group, x.mixed, y, 'middle', small, nameOf(h, c));
+      draw.text(group, x.mixed, y, 'middle', small, `E${nameOf(h, c)}`);
       draw.text(group, x.out, y, 'middle', small, entry => numberText(expert(entry).projection));
       if (data.gate?.place === 'G1') {
         draw.text(group, x.g1, y, 'middle', `gc-gate-value ${small}`, entry => numberText(expert(entry).gate));
