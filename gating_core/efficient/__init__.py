@@ -21,8 +21,6 @@ from gating_core.efficient.certificates import (
 )
 from gating_core.efficient.cost import COSTS, Cost
 from gating_core.efficient.delta_correction import (
-    DENSE_BLOCK,
-    LEAST_BLOCKS,
     anchors,
     change_by_lag,
     corrected,
@@ -77,9 +75,7 @@ __all__ = [
     "BLOCK",
     "CERTIFICATES",
     "COSTS",
-    "DENSE_BLOCK",
     "EVICTION_SCORES",
-    "LEAST_BLOCKS",
     "LONGEST_ROW",
     "LONGEST_TEXT",
     "POLICIES",

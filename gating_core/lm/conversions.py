@@ -48,7 +48,7 @@ CONVERSIONS = {
     "window_16": Conversion(window=16),
     "hybrid_16": Conversion(attention="linear_exponential", window=16),
     "linear": Conversion(attention="linear_exponential"),
-    # Nine in ten steps of training on left out the window, later half of them, at last none.
+    # Nine in ten steps of training on do without the window, later half of them, at last none.
     "dropped_16": Conversion(attention="linear_exponential", window=16),
     "elu_16": Conversion(attention="linear_elu", window=16),
     "window_4": Conversion(window=4),

@@ -90,7 +90,7 @@ def file_stamp(folder: Path) -> tuple[int, ...]:
     try:
         files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
         found = [file.stat() for file in files if file.exists()]
-    except OSError:  # it goes while it is looked at
+    except OSError:  # it may vanish meanwhile
         return ()
     return tuple(x for s in found for x in (s.st_size, s.st_mtime_ns, s.st_dev, s.st_ino))
 

@@ -1,4 +1,4 @@
-"""What browser tests share: the served app, one Chromium, one record of what went wrong."""
+"""Shared by browser tests: the served app, one Chromium, one record of what went wrong."""
 
 import os
 from collections.abc import Callable, Generator, Iterator

@@ -51,7 +51,7 @@ def settled(app: AppTest) -> AppTest:
 
 
 def said(app: AppTest) -> str:
-    """What a page says in sentences, with plain spaces."""
+    """Return the sentences of a page, with plain spaces."""
     texts = [x.value for kind in (app.markdown, app.caption, app.info) for x in kind]
     return " ".join(texts).replace("\u00a0", " ")
 
@@ -107,12 +107,12 @@ def dated_text(app: AppTest) -> str:
 
 
 def header(app: AppTest, key: str) -> dict:
-    """What the component called ``key`` is told beside its arrays."""
+    """Return the header of the component called ``key``."""
     return json.loads(component(app, key).proto.bytes)
 
 
 def sent(app: AppTest, key: str) -> tuple[dict, dict]:
-    """What the component called ``key`` was sent: its header and its arrays."""
+    """Return the header and the arrays of the component called ``key``."""
     return unpack(component(app, key).proto.bytes)
 
 

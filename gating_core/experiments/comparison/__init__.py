@@ -11,7 +11,6 @@ from gating_core.experiments.comparison.cuts import (
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
     FRAME_GRID,
-    SEED_CHOICES,
     ClassifierFrames,
     Cut,
     DrawnData,
@@ -92,7 +91,6 @@ __all__ = [
     "PAIR_DIM",
     "PRESETS",
     "REFERENCES",
-    "SEED_CHOICES",
     "SINK",
     "STRENGTHS",
     "VARIANTS",

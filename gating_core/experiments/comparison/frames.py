@@ -26,7 +26,6 @@ DRAWN_POINTS = 150  # training points at most, and as many test points
 MOST_FRAMES = 48  # so that all frames together stay below 8 MB
 FEWEST_FRAMES = 8
 FRAMES_COST = 2.5e8  # of `cost` times points and frames: about half a second
-SEED_CHOICES = ("best", "median", "worst")
 
 
 # --- Versions of a model --------------------------------------------------------------------------

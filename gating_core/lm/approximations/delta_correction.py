@@ -28,7 +28,6 @@ SLOW_MEMORY = 128.0  # tokens
 SLOW_DRAWS = 5
 SHORTEST = 4  # tokens
 PAIRS, GAPS = 16, (0, 16, 32, 64, 128, 256)  # of the retrieval task
-LEAST_PUBLISHED = efficient.DENSE_BLOCK * efficient.LEAST_BLOCKS  # tokens, for the published tail
 RETRIEVAL_SEEDS = tuple(range(8))
 
 

@@ -711,7 +711,7 @@ def test_modules_are_rigorous_and_as_torch_func_has_them_written_out(name):
 
 
 def test_what_kernels_compute_has_gradients():
-    """As functions with rules of their own: of weights, through value and derivatives."""
+    """The same as functions with rules of their own: of weights, through value and derivatives."""
     torch.manual_seed(11)
     layer = nn.LSTM(2, 3, batch_first=True, dtype=torch.float64)
     jets = [second_order_jet(lambda p: layer(states(p)[..., :2])[0][:, -1], POINTS, bound, False)

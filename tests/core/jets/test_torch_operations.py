@@ -143,7 +143,7 @@ def _judged(op):
 
 
 def wrong_by_rules(op):
-    """What is wrong with an operation on jets, or None where some of its samples have no rules."""
+    """Return the fault of an operation on jets, or None where some of its samples have no rules."""
     samples = list(op.sample_inputs("cpu", torch.float64))
     for sample in samples[:: max(1, len(samples) // SAMPLES)][:SAMPLES]:
         function = family(op, sample, torch.Generator().manual_seed(1))

@@ -69,7 +69,7 @@ def test_a_forged_message_is_not_listened_to(is_sound, message, sound, forged):
 
 
 class Square:
-    """What a square is drawn with, and what it hears."""
+    """Return the arrays of a square, and its messages."""
 
     def __init__(self, patch):
         self.session = {}

@@ -1,4 +1,4 @@
-"""Sparse autoencoders that are bundled, against plain loops and what is told of them."""
+"""Sparse autoencoders that are bundled, against plain loops and their cards."""
 
 import numpy as np
 import pytest

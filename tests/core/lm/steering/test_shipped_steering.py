@@ -46,7 +46,7 @@ from gating_core.lm.steering.live import (
 from gating_core.lm.steering.shipped import STEERED
 
 MODELS = [(name, seed) for name in STEERED for seed in SEEDS]
-FEATURE, MEANS, RANDOM, OTHER = range(len(DIRECTIONS))
+FEATURE, _, RANDOM, OTHER = range(len(DIRECTIONS))
 HELD, RELEASED = 0, 1
 
 
