@@ -26,13 +26,13 @@ FRAME_MS, HELD_MS = 70, 1400
 MOST_BYTES = 2_000_000
 # Only what is seen at a glance; the surfaces as large as the window allows.
 GLANCE = """
-section, .gc-pair-finding, .gc-pair-more, .gc-pair-play, .gc-pair-edge, .gc-pair-top,
-.gc-pair-reading, .gc-pair-note, .gc-pair-quantity, .gc-pair-scale,
+section, .gc-pair-finding, .gc-pair-more, .gc-pair-play, .gc-pair-values, .gc-pair-edge,
+.gc-pair-top, .gc-pair-reading, .gc-pair-note, .gc-pair-quantity, .gc-pair-scale,
 .gc-file-scheme { display: none !important; }
 .gc-pair-strength { outline: none !important; }
 main { padding-top: 2.5rem; }
 .gc-pair .gc-pair-space { height: 370px; background: none; }
-.gc-pair-bar { grid-template-columns: 1fr; order: -1; }
+.gc-pair-bar { order: -1; }
 h1 { font-size: 2.4rem; }
 """
 

@@ -79,13 +79,20 @@ def test_the_gate_is_dragged_without_python_and_kept_in_the_link(page):
     assert "Flat" in page.locator(".gc-pair-verdict").nth(1).inner_text()
 
 
+def knob_of(page, corner):
+    knob = page.locator(".gc-pair-knob").nth(corner)
+    if not knob.is_visible():
+        page.get_by_role("button", name="Values", exact=True).click()
+    return knob
+
+
 @pytest.mark.parametrize("edge_on", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_a_dragged_value_moves_the_flat_surface_at_once_and_the_rest_when_it_is_let_go(
     page, edge_on
 ):
     if edge_on != (page.evaluate(f"() => {STATE}.views[0].camera.elevation") == 0):
         page.get_by_role("button", name="Edge-on").click()
-    knob = page.locator(".gc-pair-knob").nth(2)
+    knob = knob_of(page, 2)
     box = knob.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
@@ -103,7 +110,6 @@ def test_a_dragged_value_moves_the_flat_surface_at_once_and_the_rest_when_it_is_
 
 
 def test_a_knob_hears_the_arrow_keys(page):
-    knob = page.locator(".gc-pair-knob").nth(0)
-    knob.focus()
+    knob_of(page, 0).focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => location.search.includes('values')", timeout=30_000)

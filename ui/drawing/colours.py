@@ -13,7 +13,7 @@ from ui.drawing import palette
 QUANTILE = 0.9  # of a quantity's size: where linear colours end
 SLACK = 1e-9  # relative: a constant quantity does not exceed its own scale
 ASINH_QUANTILE = 0.98  # where asinh colours end: high-curvature ridges have the rest
-SOFT_QUANTILE = 0.5  # of |x|: where the asinh scale turns from linear to logarithmic
+SOFT_QUANTILE = 0.1  # of |x|: where the asinh scale turns from linear to logarithmic
 
 
 @dataclass(frozen=True)

@@ -78,9 +78,9 @@ def draw(result: Result, colouring: str) -> None:
     ungated, gated = variants[0], variants[-1]
     dial_request = shared.dial_request(gated.instance, found.grid)
     frames: Frames = shared.DIALS.cached((dial_request,)).get(dial_request, ())
-    if not frames:  # colours, camera and sizes come from the full gate, whatever is shown
+    if not frames:  # enough to play: a strength of 0 is no gate, and the full one gives all colours
         full = shared.measure(dial_request.instance, found.grid)
-        frames = [full] if _gate(gated) else [gated]
+        frames = [ungated, full] if _gate(gated) else [gated]
     if strength_of(gated) not in map(strength_of, frames):
         frames = sorted([*frames, gated], key=strength_of)
     st.session_state[FRAMES] = strengths = [*map(strength_of, frames)]

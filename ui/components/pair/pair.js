@@ -6,7 +6,7 @@
 // frame, `flat` (no chart lines: curved ones would make it look curved), `corners` in one frame or all, or null, `plain` (no
 // map), `ground` (corners of a flat surface beside it) or null, `origin` (the point towards which a gate pulls that one) or null, a `second` map { title, scale, ends } or null, `symbols` of what
 // else is read at a point; its arrays have one frame or all. Without `maps` nothing is read at a point either.
-// Knobs move the left corners within their level plane; whatever waits for Python meanwhile is dimmed. The maps of the frames
+// Knobs move the left corners within their level plane, once a button has shown these; whatever waits for Python meanwhile is dimmed. The maps of the frames
 // in `strip` stand below, each a button; with a `curve` [title, numbers, complete] they are the axis of a column chart, drawn as frames play. A side with `classes`, the colours of its data points by class, is classified: see
 // classes.js; its `signed` is the difference of the logits; of more than two classes its boundaries come from Python, and
 // `keys` are their names and colours. `alone`: maps without pictures. `whole`: nothing is drawn between two frames.
@@ -115,6 +115,11 @@ function build(root, state) {
   };
   find('edge').addEventListener('click', () => look(Math.abs(first.camera.elevation) < 0.01 ? first.home.elevation : 0));
   find('top').addEventListener('click', () => look(STEEPEST));
+  find('values').addEventListener('click', () => {
+    state.valued = !state.valued;
+    aim(state);
+    drawPair(state);
+  });
   find('play').addEventListener('click', () => (state.playing ? stop(state) : play(state)));
   find('strength').addEventListener('input', event => {
     state.playing = false;
@@ -137,10 +142,7 @@ function aim(state, isFirst) {
   for (const values of sidesOf(header).flatMap(side => shown.map(frame => state[side].subarray(...state[side].length > count ? [frame * count, (frame + 1) * count] : [])))) {
     for (let i = 0; i < values.length; i += 3) if (!Number.isNaN(values[i])) places.push(vertexOf(values, i / 3));
   }
-  // The triangle of a surface that is classified belongs to it; another is cropped, its knobs at the rim.
-  for (const { ground, origin, corners, classes } of header.sides) {
-    places.push(...ground ?? [], ...origin ? [origin] : [], ...corners && (classes || corners.length > 1) ? corners.flat() : []);
-  }
+  for (const about of header.sides) places.push(...about.ground ?? [], ...about.origin ? [about.origin] : [], ...hasCorners(state, about) ? about.corners.flat() : []);
   if (places.length) view.frame(places, isClassed ? FULL : FILLED);
   if (isFirst) restoreCamera(view);
   else putCamera();
@@ -158,6 +160,8 @@ function cornersAt({ corners }, frame) {
   const after = corners[Math.ceil(frame)];
   return corners[Math.floor(frame)].map((place, i) => mixed(place, after[i], frame % 1));
 }
+// What can be moved is shown when asked for: mostly it is much larger than the surfaces.
+const hasCorners = ({ header, valued }, { corners }) => corners && (valued || !header.moves);
 const cornersOf = (state, frame = 0) => state.corners ?? cornersAt(state.header.sides[0], frame);
 
 function placeKnobs(state) {
@@ -166,7 +170,7 @@ function placeKnobs(state) {
   const { clientWidth: width, clientHeight: height } = canvas;
   const within = (at, end) => Math.max(KNOB_MARGIN, Math.min(end - KNOB_MARGIN, at));
   state.knobs.forEach((knob, corner) => {
-    knob.hidden = !corners || !state.header.moves;
+    knob.hidden = !corners || !state.header.moves || !state.valued;
     if (knob.hidden) return;
     const [x, y] = project(corners[corner]);
     knob.style.transform = `translate(${within(x, width)}px, ${within(y, height)}px) translate(-50%, -50%)`;
@@ -305,7 +309,7 @@ function drawPair(state) {
     };
     const follow = values => (i === 0 && state.corners ? followCorners(values, cornersAt(about), state.corners) : values);
     const places = follow(frameOf(state[side], 3 * count, moves ? frame : 0));
-    const corners = i === 0 ? cornersOf(state, frame) : cornersAt(about, frame);
+    const corners = hasCorners(state, about) && (i === 0 ? cornersOf(state, frame) : cornersAt(about, frame));
     const at = about.classes && moves ? frame : own; // logits are known everywhere, K is not
     const [shares, signed] = [state[`${side}Shares`], state[`${side}Signed`]].map(values => frameOf(values, count, at));
     const colours = coloursOf(shares, header.scale);
@@ -378,6 +382,7 @@ function showScale(part, scale, ends) {
   bar.style.background = `linear-gradient(90deg, ${scale.map(([stop, colour]) => `${colour} ${100 * stop}%`)})`;
   [low.textContent, high.textContent] = ends;
   part.hidden = !ends[0];
+  part.classList.toggle('gc-pair-signed', /^(K = )?−/.test(ends[0])); // its middle is zero
 }
 
 // The maps of some frames, one side below the other; new ones where the numbers are.
@@ -451,6 +456,8 @@ function showTexts(state, nearest, mark) {
   find('strength').setAttribute('aria-valuetext', find('lambda').textContent);
   showPlaying(find('play'), Boolean(state.playing));
   find('play').disabled = !last;
+  find('values').hidden = !header.moves || !header.sides[0].corners;
+  find('values').setAttribute('aria-pressed', Boolean(state.valued));
   find('note').textContent = header.notes[nearest];
   find('reading').textContent = mark ? reading(state, nearest, mark) : `Point at a surface or at the map to read ${header.symbol} there; a click keeps the point. Drag to turn, Ctrl and wheel zoom.`;
 }
