@@ -305,7 +305,7 @@ def test_what_draws_and_what_writes_know_no_streamlit(path):
 @each(SOURCES)
 def test_torch_stays_in_the_core(path):
     place = parts(path)
-    if place[0] == "gating_core" or place == ("ui", "work", "runtime"):
+    if place[0] == "gating_core" or place == ("ui", "work", "worker"):
         return
     assert "torch" not in roots(path)
     if place[0] in ("pages", "app"):

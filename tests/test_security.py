@@ -156,13 +156,13 @@ def test_a_class_is_not_moved_without_its_teachers_cookie(server):
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 RUNS_DATA = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib", "_pickle"}
 RUNS_PROGRAMS = {"os.system", "os.popen", "os.execv", "subprocess", "multiprocessing"}
-PICKLES = Path("ui/work/messages.py")  # messages to and from our own worker processes
+PICKLES = Path("ui/work/worker.py")  # messages to and from our own worker processes
 # Coloured characters and a line over what is out of date, each escaped; a table of bundled numbers.
-ESCAPED = tuple(map(Path, ("ui/steering/shared.py", "ui/common/dated.py",
+ESCAPED = tuple(map(Path, ("ui/steering/shared.py", "ui/common/page.py",
                            "ui/language_models/decision.py")))  # fmt: skip
 STARTS = (  # processes of ours, by commands whose first words are constant
     Path("ui/claims/running.py"),
-    Path("ui/work/processes.py"),
+    Path("ui/work/pool.py"),
 )
 
 
@@ -266,6 +266,6 @@ def test_one_file_unpickles_and_only_for_our_own_workers():
     using = {
         path.relative_to(ROOT)
         for path in SOURCES
-        if "ui.work.messages" in path.read_text(encoding="utf-8")
+        if "from ui.work.worker import" in path.read_text(encoding="utf-8")
     }
-    assert using == {Path(f"ui/work/{name}.py") for name in ("pool", "processes", "worker")}
+    assert using == {Path("ui/work/pool.py"), Path("ui/work/worker.py")}

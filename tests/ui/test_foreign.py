@@ -15,7 +15,7 @@ from tests.ui.decision_boundary.playing import QUICKLY
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import ROOT, open_page, settled
 from ui.common.language_models import unknown_characters
-from ui.common.trained import about
+from ui.common.take_along import about
 from ui.foreign import ERROR_LETTERS, JOINER, as_code, as_words, error_words, in_plot, printable
 
 TEXTS = st.one_of(

@@ -8,9 +8,8 @@ import streamlit as st
 
 from gating_core.experiments.comparison import PAIR_DIM, PricedModel, load_pair
 from ui.bent.shadows import draw_shadows, percent, shadow_pair
-from ui.common.explanations import explain
 from ui.common.formatting import plus_minus
-from ui.common.lessons import section
+from ui.common.lessons import explain, section
 from ui.common.links import link_value, put_in_link
 from ui.common.take_along import File, csv_text, offered
 from ui.components.pair import Pair

@@ -14,9 +14,8 @@ from gating_core.experiments.comparison import (
     sample_example,
 )
 from gating_core.geometry import Island, square_grid
-from ui.common.explanations import explain
 from ui.common.formatting import plus_minus, short
-from ui.common.lessons import section
+from ui.common.lessons import explain, section
 from ui.common.links import LINK, link_value, parse_number, parse_plane, put_in_link
 from ui.common.take_along import File, csv_text, offered
 from ui.components.islands import Scene, draw_islands, is_turn

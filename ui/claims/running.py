@@ -27,7 +27,7 @@ COMMAND = (sys.executable, "-m", "gating_core.claims", "run", "--quick", "--stor
 STORE = "GATING_CLAIMS_STORE"
 # Pages go first: a number on POSIX, a class on Windows.
 LOWER_PRIORITY = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 10)
-# Ctrl-C is the server's; see `ui.work.processes` on why not a session of its own.
+# Ctrl-C is the server's; see `ui.work.pool` on why not a session of its own.
 NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 _lock = threading.Lock()

@@ -32,7 +32,7 @@ from ui.classroom.classes import (
     read_code,
 )
 from ui.classroom.routes import TEACHER, base_path
-from ui.common.qr import LOOPBACK, draw_qr, is_loopback, qr_svg
+from ui.common.share import LOOPBACK, draw_qr, is_loopback, qr_svg
 from ui.components.leave import leave_for
 from ui.foreign import as_words
 from ui.limits import CLASS_TOKEN_SECONDS

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from streamlit.delta_generator import DeltaGenerator
 from ui.common.simplified import is_presenting
 from ui.common.take_along import csv_text, offered, with_unit
 from ui.drawing import palette
-from ui.drawing.panels import plain_figure
+from ui.drawing.chart_map import plain_figure
 
 GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
 (BLUE, ORANGE), (GREEN, PURPLE) = palette.CLASS_COLOURS[:2], palette.SERIES
@@ -41,13 +40,11 @@ LEGEND_INSIDE = {
 LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top"}
 HEIGHT = 250  # pixels
 FONT_PIXELS, PRESENT_PIXELS = 12, 20  # of words on a page, and in present mode: see present.css
-CSS = Path(__file__).with_suffix(".css")
 MARKUP = re.compile(r"<[^>]+>")
 
 
 def chart_columns(name: str, widths: int | Sequence[float]) -> list[DeltaGenerator]:
     """Return columns of charts side by side, two in a row where there is no room for more."""
-    st.html(CSS)
     return st.container(key=f"charts-{name}").columns(widths)
 
 

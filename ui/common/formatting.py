@@ -1,4 +1,4 @@
-"""Numbers, verdicts and differences as text, on every page alike."""
+"""Numbers, verdicts, differences and rules as text, on every page alike."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Protocol
 
+from gating_core.attention import MECHANISMS
 from gating_core.geometry import (
     BENT,
     PROVED,
@@ -293,3 +294,18 @@ def difference_text(difference: MeanInterval, count: int, name: str, against: st
         f"**No significant difference** between {name} and {against} ({count} seeds):"
         f" {points_text(difference)} points, paired by seed."
     )
+
+
+# --- Rules --------------------------------------------------------------------------
+
+SOURCES_HELP = "Slots are the same for all inputs. Tokens change with the input. " + " ".join(
+    f"*{name}*: {mechanism.come_from}." for name, mechanism in MECHANISMS.items()
+)
+
+
+def fitting_heads(heads: int, dim: int) -> tuple[int, str]:
+    """Return the most heads that divide both numbers, and a sentence if they are fewer."""
+    fitting = math.gcd(heads, dim)
+    if fitting == heads:
+        return heads, ""
+    return fitting, f"{heads} heads do not divide D = {dim}. Shown: {fitting}."

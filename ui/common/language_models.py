@@ -1,4 +1,4 @@
-"""Language models on pages: their names, a text that they read, and the models, loaded once."""
+"""Language models on pages, loaded once: their names, their characters, a text that they read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.characters import read_typed
+from gating_core.characters import CHARACTERS, read_typed
 from gating_core.lm.corpus import LANGUAGES, read_excerpt
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import MODELS, load_model
 from gating_core.typed import invisible, name
-from ui.foreign import as_code
+from ui.foreign import as_code, in_plot
 from ui.limits import LOADED_MODELS, READ_CHARACTERS
 
 Model = tuple[str, int]  # name and seed
@@ -108,3 +108,18 @@ def unknown_characters(text: str) -> list[str]:
     more = f" and {len(names) - MOST_NAMES} more" * (len(names) > MOST_NAMES)
     message = f"The models do not know {', '.join(names[:MOST_NAMES])}{more}."
     return [f"{message} They read the text without."] if others else []
+
+
+# --- Characters -----------------------------------------------------------------------------------
+
+BREAK_SIGN, SPACE_SIGN, END_SIGN = "¶", "␣", "end"
+
+
+def sign(character: str) -> str:
+    """Return a character as it is drawn."""
+    return {"\n": BREAK_SIGN, " ": SPACE_SIGN}.get(character, in_plot(character))
+
+
+def named(number: int) -> str:
+    """Return a character that may come next, by its number; the break ends a text."""
+    return sign(CHARACTERS[number]) if number else END_SIGN

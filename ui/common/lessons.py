@@ -1,5 +1,7 @@
 """The fixed texts of the pages, from ``assets/lessons``, with numbers filled in.
 
+Four paragraphs of one section are the explanation below a picture (`draw_explanation`).
+
 A lesson is a Markdown file. A line ``## name`` begins a section; a field is ``[[name]]``, which
 neither Markdown nor LaTeX uses.
 
@@ -10,9 +12,11 @@ neither Markdown nor LaTeX uses.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+
+import streamlit as st
 
 LESSONS = Path(__file__).resolve().parents[2] / "assets" / "lessons"
 SECTION = re.compile(r"^## (\w+)\n", re.MULTILINE)
@@ -50,3 +54,28 @@ def fill(text: str, where: str, fields: Mapping[str, object]) -> str:
         raise ValueError(f"{where} has no field {', '.join(sorted(unused))}")
     text = re.sub(r"(?<!\n)\n(?![\n*|-])", " ", text)
     return FIELD.sub(lambda field: str(fields[field[1]]), text)
+
+
+# --- Explanations ---------------------------------------------------------------------------------
+
+
+def explain(what: str, text: str, below: Callable[[], None] | None = None) -> None:
+    """Draw the button under a figure that unfolds ``text``, and what is to be drawn ``below``."""
+    key = f"explain_{what.replace(' ', '_')}"
+    with st.popover(f"Explain this plot: {what}", icon=":material/help:", key=key):
+        st.markdown(text)
+        if below is not None:
+            below()
+
+
+def beats(drawn: str, formula: str, look_for: str, misread: str) -> str:
+    """Join the four paragraphs of an explanation."""
+    return (
+        f"**What is drawn.** {drawn}\n\n**The formula, with the numbers on the screen.** {formula}"
+        f"\n\n**What to look for.** {look_for}\n\n**How one could misread it.** {misread}"
+    )
+
+
+def draw_explanation(page: str, what: str, lesson: str, **fields: object) -> None:
+    """Draw the button that unfolds the four paragraphs of a section of the lesson."""
+    explain(what, beats(*section(page, lesson, **fields).split("\n\n")))

@@ -10,10 +10,11 @@ a second, the head is on the screen before that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import html
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -24,7 +25,7 @@ from ui.common.bar import PAGES, beside
 from ui.common.guide import draw_guide
 from ui.common.links import change_link, current_link
 from ui.common.present import STYLE as PRESENT_STYLE
-from ui.common.presets import draw_presets, steps_of
+from ui.common.present import draw_presets, steps_of
 from ui.common.share import draw_share
 from ui.components.history import keep_steps
 from ui.drawing.palette import css_variables
@@ -178,3 +179,31 @@ def _return(title: str) -> None:
     stepped_back = context is not None and context.is_history_navigation
     if arrives and view is not None and view.presented is not None and not stepped_back:
         change_link({simplified.PRESENT: ["1"]})
+
+
+# --- Parts of pages -------------------------------------------------------------------------------
+# Pictures out of date are dimmed, and a line says what is coming: on every page, by page.css. What
+# a run of the script has not sent again yet is marked by Streamlit; ``st.spinner`` says what is
+# computed meanwhile. What a component has not drawn yet, as its arrays are on their way, it marks
+# with the same attribute; what it draws ahead of Python, as while something is dragged, with
+# ``data-ahead``. What is of another request, while a job makes the one asked for, is `dated`.
+
+
+def front_columns(
+    widths: Sequence[float], align: Literal["top", "bottom"] = "top", alone: Literal[0, 1, 2] = 1
+) -> list[DeltaGenerator]:
+    """Return columns of front controls; on a phone two in a row, the first ``alone`` alone."""
+    return st.container(key=f"front-{alone}").columns(widths, vertical_alignment=align)
+
+
+@contextmanager
+def dated(text: str) -> Iterator[None]:
+    """Draw within a picture that is out of date if there is a ``text``, which then says so over it.
+
+    Pages draw one at most. Without a text it stands in the same place, so it is not drawn anew.
+    """
+    with st.container(key="dated"):
+        note = st.empty()
+        if text:
+            note.html(f'<p class="gc-dated" role="status">{html.escape(text)}</p>')
+        yield

@@ -13,7 +13,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -25,11 +25,12 @@ import streamlit as st
 
 from ui.common.lessons import section
 from ui.common.links import CAMERA, current_link
-from ui.common.share import shared_link
+from ui.common.share import citation, commit, shared_link
 from ui.common.simplified import HIDE, LOCK, PRESENT, VIEW, View
 from ui.components.figures import figures
 
 if TYPE_CHECKING:  # torch comes with it, and every page draws this before torch is there
+    from gating_core.experiments.comparison import TrainedRun
     from gating_core.export import Surface
 
 OFFER = "_offer"
@@ -278,8 +279,6 @@ def _draw_long(label: str, file: LongFile, line: str) -> None:
 
 def stamp_of(page: str) -> Stamp:
     """Return where files of ``page`` in its state come from."""
-    from ui.common.citing import citation, commit  # what they need is imported when it is used
-
     state = {name: texts for name, texts in sorted(current_link().items()) if name not in LOOKS}
     code = str(citation()["version"]), commit()
     digest = sha256(json.dumps([page, state, *code]).encode()).hexdigest()[:DIGEST_LETTERS]
@@ -369,3 +368,38 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
+
+
+# --- Models ---------------------------------------------------------------------------------------
+
+
+def offer_model(run: TrainedRun, variant: str, member: int) -> None:
+    """Offer all seeds of a ``variant`` as weights, and one ``member`` as a script beside them."""
+    from gating_core.export import script_problem, script_text, weights_file
+
+    ensemble = run.variants[variant].ensemble
+    seeds = ensemble.seeds
+    name = f"{run.setting.task}_{variant}_seeds{seeds[0]}-{seeds[-1]}_step{int(run.steps[-1])}"
+    name = re.sub(r"[^\w-]+", "-", name, flags=re.ASCII)
+    weights, offer = f"{name}.safetensors", offered()
+    offer.settings["seeds"] = [*seeds]
+    offer.files["Weights"] = File(
+        weights, lambda line: weights_file(ensemble, run.task, about(run, variant) | {"from": line})
+    )
+    offer.files["Script"] = File(
+        f"{name}_seed{seeds[member]}.py",
+        lambda line: f"{script_text(ensemble, seeds[member], weights)}\n# {line}\n",
+        ":material/code:",
+        script_problem(ensemble.config),
+    )
+
+
+def about(run: TrainedRun, variant: str) -> dict[str, object]:
+    """Say in a file of weights of which run they are."""
+    setting = run.setting
+    return {field.name: getattr(setting, field.name) for field in fields(setting)} | {
+        "variant": variant,
+        "task": run.task.name,
+        "own": setting.own is not None,
+        "steps": int(run.steps[-1]),
+    }

@@ -15,10 +15,9 @@ from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting, TooLar
 from gating_core.tasks import TASK_NAME, OwnData, make_task
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui import limits
-from ui.common.formatting import percent
-from ui.common.front import front_columns
+from ui.common.formatting import SOURCES_HELP, percent
 from ui.common.links import LINK, change_link, link_value, put_in_link
-from ui.common.possible import SOURCES_HELP
+from ui.common.page import front_columns
 from ui.components.tiles import STYLE, Tile, draw_tiles
 from ui.decision_boundary.model import (
     DATA,

@@ -24,15 +24,14 @@ from gating_core.experiments.comparison import (
 from gating_core.geometry import CURVED, UNKNOWN
 from gating_core.training import mean_interval
 from ui.common import formatting
-from ui.common.dated import dated
 from ui.common.formatting import percent
+from ui.common.page import dated
 from ui.components.pair import Classified, Pair, Point, Side, draw_pair
 from ui.decision_boundary.frames import EYE, Film, film_of, sampled, sampled_run, variants_of
 from ui.decision_boundary.measuring import STOPPED, MeasurementRequest, stopped_frame
 from ui.decision_boundary.model import DATA, TITLES, BoundaryView, text
 from ui.drawing import palette
-from ui.drawing.classified import class_colours
-from ui.drawing.colours import ColourScale, scale_of
+from ui.drawing.colours import ColourScale, class_colours, scale_of
 from ui.drawing.first_view import scale_share
 from ui.limits import BOUNDARY_STEPS
 from ui.work import jobs, pool, runs

@@ -24,8 +24,8 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
+from ui.common.formatting import fitting_heads
 from ui.common.lessons import section
-from ui.common.possible import fitting_heads
 from ui.limits import EXPERTS_CHANNELS, EXPERTS_HEADS, EXPERTS_TOKENS, TRAINING_NUMBERS
 
 FIRST = FIRST_COMPARISON

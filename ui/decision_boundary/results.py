@@ -28,8 +28,7 @@ from ui.common.charts import Charts
 from ui.common.formatting import by_points, percent, points_text
 from ui.common.links import put_in_link
 from ui.common.page import FINDING
-from ui.common.take_along import OfferedSurface, offered
-from ui.common.trained import offer_model
+from ui.common.take_along import OfferedSurface, offer_model, offered
 from ui.components.strip import strip
 from ui.decision_boundary import film
 from ui.decision_boundary.controls import new_seeds
@@ -38,8 +37,7 @@ from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.measuring import MEASUREMENT, MeasurementRequest, stopped_frame
 from ui.decision_boundary.model import PICKED, TITLES, WHO, BoundaryView, experts_link, text
 from ui.drawing import palette
-from ui.drawing.classified import class_colours
-from ui.drawing.exported import exported
+from ui.drawing.colours import class_colours, exported
 from ui.proved.code import offer_notebook, run_code
 from ui.work import pool, runs
 from ui.work.cache import cached

@@ -24,7 +24,7 @@ from ui.components.pair import Point, draw_pair
 from ui.depth import shared
 from ui.depth.replay import REPLAY_GRID, Replay, replay_of
 from ui.depth.shared import ALIGNED, BUNDLED, QUANTITIES, RANDOM, STACKS, TRAINED, UNTRAINED, Growth
-from ui.drawing.exported import exported
+from ui.drawing.colours import exported
 from ui.limits import MANIFOLD_LAYERS
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached

@@ -23,11 +23,10 @@ from gating_core.lm.approximations.eviction import (
 )
 from ui.common import charts as c
 from ui.common.formatting import by_interval, figures, percent, plus_minus
-from ui.common.language_models import head_of
+from ui.common.language_models import head_of, sign
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.page import draw_finding
-from ui.drawing.characters import sign
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
 from ui.limits import LEFT_OUT_BUDGETS

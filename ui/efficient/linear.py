@@ -24,13 +24,12 @@ from gating_core.lm.times import AttentionTimes, load_times
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import figures, plus_minus, short
-from ui.common.language_models import head_of
+from ui.common.language_models import head_of, sign
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.page import draw_finding
 from ui.drawing import palette
-from ui.drawing.characters import sign
-from ui.drawing.panels import plain_figure, subplot, subplot_title
+from ui.drawing.chart_map import plain_figure, subplot, subplot_title
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
 from ui.limits import LEFT_OUT_MEMORY, LEFT_OUT_OVERLAP

@@ -20,11 +20,10 @@ from gating_core.lm.shipped import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import figures, percent, short
-from ui.common.language_models import HEADS
+from ui.common.language_models import HEADS, sign
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.page import draw_finding
-from ui.drawing.characters import sign
 from ui.efficient import shared
 from ui.efficient.shared import HEAD, Sample
 from ui.limits import READ_CHARACTERS

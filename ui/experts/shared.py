@@ -20,8 +20,8 @@ from gating_core.attention import (
 from gating_core.tasks import TASKS
 from gating_core.training import TrainingDiverged
 from ui.common import charts as c
+from ui.common.formatting import fitting_heads
 from ui.common.links import LINK, link_value, parse_number
-from ui.common.possible import fitting_heads
 from ui.limits import EXPERTS_CHANNELS, EXPERTS_HEADS, EXPERTS_TOKENS
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached

@@ -15,7 +15,7 @@ from PIL import Image, ImageOps
 from gating_core.export import picture_pixels
 from gating_core.records import save_record
 from gating_core.theory import GALLERY
-from ui.drawing.exported import sheet
+from ui.drawing.colours import sheet
 from ui.drawing.first_view import best_eye
 from ui.gates.frames import GateFrame, GateRequest, measure_frames
 from ui.gates.shipped import NUMBERS, numbers_of, picture_file

@@ -12,15 +12,13 @@ import gating_core.theory as theory
 from gating_core.export import Surface
 from gating_core.theory import FIRST_FORMULA, FIRST_RADIUS, GALLERY
 from ui.common.bar import PAGES
-from ui.common.explanations import explain
 from ui.common.formatting import percent
-from ui.common.lessons import section
+from ui.common.lessons import explain, section
 from ui.common.links import LINK, link_value, parse_number, parse_pick, pick_text, put_in_link
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.pair import Point
 from ui.components.tiles import Tile, draw_tiles
-from ui.drawing.colours import scale_of
-from ui.drawing.exported import sheet
+from ui.drawing.colours import scale_of, sheet
 from ui.foreign import as_code, as_words
 from ui.gates.frames import (
     OWN,

@@ -23,10 +23,9 @@ from ui.common.formatting import percent, rounded_error, short
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing import palette
-from ui.drawing.chart_map import plane_line
+from ui.drawing.chart_map import plain_figure, plane_line
 from ui.drawing.colours import scale_of
 from ui.drawing.lines import zero_curve
-from ui.drawing.panels import plain_figure
 from ui.gates.maps import colour_bar, map_layout
 from ui.gates.shared import CSS, SEEDS, range_text
 from ui.limits import GATED_CHANNELS

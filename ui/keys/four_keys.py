@@ -19,7 +19,7 @@ from ui.common.lessons import section
 from ui.common.links import GRID_SIZE, LINK, link_value, parse_numbers, parse_plane
 from ui.common.take_along import OfferedSurface, offered
 from ui.components.keys import EXTENT, LARGEST_BIAS, LARGEST_VALUE, FourKeys, Rows
-from ui.drawing.exported import exported
+from ui.drawing.colours import exported
 from ui.work import pool
 from ui.work.cache import cached
 

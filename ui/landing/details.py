@@ -19,8 +19,7 @@ from ui.common import formatting as common
 from ui.common.lessons import section
 from ui.common.take_along import OfferedSurface, offered, with_unit
 from ui.drawing import palette
-from ui.drawing.classified import class_colours
-from ui.drawing.exported import exported
+from ui.drawing.colours import class_colours, exported
 from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
 from ui.landing.picture import MeasuredModel
 from ui.proved.code import Code, run_code

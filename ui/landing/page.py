@@ -29,13 +29,11 @@ from gating_core.experiments.comparison import (
 from gating_core.training import mean_interval
 from ui.common import formatting as common
 from ui.common.charts import Charts
-from ui.common.dated import dated
-from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_pick
-from ui.common.take_along import offered
-from ui.common.trained import offer_model
-from ui.drawing.panels import CHART_NAMES
+from ui.common.page import dated, front_columns
+from ui.common.take_along import offer_model, offered
+from ui.drawing.chart_map import CHART_NAMES
 from ui.landing.details import compared, data_tables, draw_details, offer_surfaces
 from ui.landing.pair import Result, chosen_text, draw_models, draw_strip, stale_text
 from ui.landing.picture import MeasuredPair, measure_pair

@@ -28,8 +28,7 @@ from ui.common.links import pick_text, put_in_link
 from ui.components.pair import Classified, Pair, Point, Side, draw_pair
 from ui.components.strip import strip
 from ui.drawing import palette
-from ui.drawing.classified import class_colours
-from ui.drawing.colours import ColourScale, scale_of
+from ui.drawing.colours import ColourScale, class_colours, scale_of
 from ui.drawing.first_view import (
     NO_SEGMENTS,
     Place,

@@ -20,10 +20,10 @@ from gating_core.lm.measurements.sinks import EPSILON
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import effect, plus_minus
+from ui.common.language_models import BREAK_SIGN
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.page import draw_finding
-from ui.drawing.characters import BREAK_SIGN
 from ui.language_models.maps import map_chart
 from ui.limits import TOY_SEEDS
 from ui.work import jobs, pool

@@ -20,12 +20,10 @@ from gating_core.lm.measurements.resampling import PairedDifference, family_p, p
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import effect, figures, percent, short
-from ui.common.language_models import GATES, choose_text, head_name, head_names
+from ui.common.language_models import GATES, choose_text, head_name, head_names, sign
 from ui.common.lessons import section
 from ui.common.page import draw_finding
 from ui.drawing import palette
-from ui.drawing.characters import sign
-from ui.drawing.reliability import reliability_chart
 from ui.language_models import shared
 from ui.language_models.shared import (
     EQUIVALENT,
@@ -64,14 +62,19 @@ def draw() -> None:
 
     values = chosen.pair("confidence.values")
     finding = compared(differences(values, chosen.pair("confidence.resamples")), *values)
-    diagrams = [
-        (title, x["confidence.bins"], x["confidence.range"])
-        for title in (NO_GATE, chosen.title)
-        for x in [shared.table()[GATES[title], chosen.seed]]
-    ]
-    figure = reliability_chart(diagrams, HEIGHT).update_layout(
-        title=c.title("Reliability diagram, 15 bins"), margin_t=60,
-        xaxis_title_text="confidence", yaxis_title_text="frequency",
+    lines = []
+    for title, style in ((NO_GATE, c.UNGATED), (chosen.title, c.GATED)):
+        x = shared.table()[GATES[title], chosen.seed]
+        confidence, frequency, *_ = x["confidence.bins"]
+        low, high = x["confidence.range"]
+        errors = frequency - low, high - frequency
+        lines.append(c.line(title, confidence, frequency, errors, **style | {"width": 1}))
+    axis = {"range": [0, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
+    figure = c.chart(
+        "Reliability diagram, 15 bins", lines, "confidence", "frequency",
+        height=HEIGHT, x_axis=axis, y_axis=axis,
+        shapes=[{"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below",
+                 "line": {"dash": "dash", "width": 1, "color": palette.PLANE}}],
     )  # fmt: skip
     right.markdown(finding)
     charts.draw("reliability", right, figure, finding)

@@ -18,11 +18,10 @@ from gating_core.lm.measurements.stored import STRENGTHS
 from gating_core.lm.shipped import SEEDS
 from ui.common import charts as c
 from ui.common.formatting import percent
-from ui.common.language_models import GATES, TONGUES, unknown_characters
+from ui.common.language_models import GATES, TONGUES, named, unknown_characters
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.page import draw_finding
-from ui.drawing.characters import named
 from ui.foreign import as_code, as_words
 from ui.language_models import shared
 from ui.language_models.shared import GATED, NO_GATE, Comparison

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from ui.common.language_models import sign
 from ui.drawing import palette
-from ui.drawing.characters import sign
-from ui.drawing.panels import plain_figure, subplot
+from ui.drawing.chart_map import plain_figure, subplot
 
 HEIGHT_PIXELS = 372
 ACROSS = 2  # maps in a row

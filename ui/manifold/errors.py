@@ -24,7 +24,7 @@ from ui.common.formatting import error_text, percent, plus_minus, short, tick_te
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.drawing import palette
-from ui.drawing.panels import CHART_NAMES
+from ui.drawing.chart_map import CHART_NAMES
 from ui.manifold.shared import VARIANT_NAMES, Result, best_total, code_of, totals_of
 from ui.proved.code import Code
 from ui.proved.section import Compared, ProvableSurface, draw_proofs

@@ -41,10 +41,10 @@ from gating_core.geometry import (
     whitening,
 )
 from ui import limits
-from ui.common.front import front_columns
+from ui.common.formatting import SOURCES_HELP, fitting_heads
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_number, parse_numbers, parse_pick
-from ui.common.possible import SOURCES_HELP, fitting_heads
+from ui.common.page import front_columns
 from ui.drawing.axes import DRAWN, Axes, coordinate_axes, principal_axes
 from ui.foreign import error_words
 from ui.proved.code import Code, short_code

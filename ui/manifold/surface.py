@@ -40,15 +40,13 @@ from gating_core.geometry import (
     concentration,
 )
 from ui.common import formatting as common
-from ui.common.explanations import draw_explanation
-from ui.common.lessons import section
+from ui.common.lessons import draw_explanation, section
 from ui.common.links import pick_text, put_in_link
 from ui.common.page import draw_finding
 from ui.common.take_along import OfferedSurface, offered
 from ui.components.pair import Pair, Point, Side, draw_pair
 from ui.drawing.axes import Axes
-from ui.drawing.colours import ColourScale, colour_scale, scale_of
-from ui.drawing.exported import exported
+from ui.drawing.colours import ColourScale, colour_scale, exported, scale_of
 from ui.drawing.first_view import (
     NO_SEGMENTS,
     best_eye,

@@ -23,9 +23,8 @@ from gating_core.real_heads import (
     measure_own,
     open_own,
 )
-from ui.common.explanations import explain
 from ui.common.formatting import final_total_text, percent, rough, verdict_text
-from ui.common.lessons import section, sections
+from ui.common.lessons import explain, section, sections
 from ui.common.links import LINK
 from ui.common.page import draw_finding
 from ui.components.pair import Pair, Side, draw_pair

@@ -34,13 +34,12 @@ from gating_core.real_heads import (
 )
 from ui.common import charts as c
 from ui.common.formatting import percent, short
-from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.links import LINK
-from ui.common.page import draw_finding
+from ui.common.page import draw_finding, front_columns
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.heads import Frames, Head, Wall
-from ui.drawing.exported import exported
+from ui.drawing.colours import exported
 from ui.drawing.palette import SEQUENTIAL_SCALE, SIGNED_SCALE, colour_at
 from ui.real_heads.shared import (
     Arrays,

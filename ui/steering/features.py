@@ -24,12 +24,11 @@ from gating_core.lm.steering.live import (
 from gating_core.lm.steering.shipped import SIZE, STEERED
 from ui.common import charts as c
 from ui.common.formatting import percent, short
-from ui.common.language_models import TITLES
+from ui.common.language_models import TITLES, named
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.page import draw_finding
 from ui.drawing import palette
-from ui.drawing.characters import named
 from ui.foreign import as_code
 from ui.steering import shared
 from ui.steering.shared import DICTIONARIES, STYLE, Model, signed

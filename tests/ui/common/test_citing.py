@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ui.common.citing import ROOT, bibtex, citation, commit
-from ui.common.qr import is_loopback, qr_svg
+from ui.common.share import ROOT, bibtex, citation, commit, is_loopback, qr_svg
 
 LINK = "https://gating.example.org/Manifold?dim=8&metric=turned"
 AT = datetime(2026, 11, 26, tzinfo=UTC)

@@ -11,7 +11,7 @@ from tests.ui.opening import mistakes, open_page
 from ui.claims.shared import Source, frozen, judged
 from ui.common.bar import EXPLORE, PAGES
 from ui.common.lessons import sections
-from ui.common.presets import _preset, presets
+from ui.common.present import _preset, presets
 from ui.gates.frames import SETTLING, GateRequest
 from ui.gates.gallery import at_strengths
 from ui.keys.four_keys import model_of

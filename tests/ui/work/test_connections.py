@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 import uvicorn
 
-from ui.work import connections
+from ui.work import guard
 
 SECONDS, MOST = 0.4, 4
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
@@ -29,14 +29,12 @@ async def app(scope, receive, send):
 @pytest.fixture
 def address(monkeypatch):
     """A server that waits for nobody."""
-    monkeypatch.setattr(
-        connections, "Connections", lambda of=connections.Connections: of(MOST, SECONDS)
-    )
+    monkeypatch.setattr(guard, "Connections", lambda of=guard.Connections: of(MOST, SECONDS))
     taken = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="error"))
 
     async def serve():
-        async with connections.guarded_connections():
+        async with guard.guarded_connections():
             await server.serve([taken])
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))

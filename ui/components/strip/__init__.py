@@ -11,7 +11,7 @@ import numpy as np
 
 from ui.components import wire
 from ui.components.source import declare
-from ui.drawing.panels import round_numbers
+from ui.drawing.chart_map import round_numbers
 
 ROOM = 0.06  # of the range, added at both ends
 LEAST_RANGE = 1.0  # in percent: equal accuracies stand in the middle
