@@ -20,7 +20,7 @@ from gating_core.checkpoints.measures import SIDE, entropies
 from gating_core.checkpoints.planes import Plane, principal_plane, token_plane
 from gating_core.checks import check_choice, check_integer, quoted
 from gating_core.geometry import square_grid
-from gating_core.jets.carrier import Carrier
+from gating_core.jets.bounded import Carrier
 from gating_core.jets.map_check import cause
 from gating_core.jets.rows import Following, Row, Run
 from gating_core.randomness import generator

@@ -25,7 +25,6 @@ from typing import Any
 import torch
 
 from gating_core.jets import intervals
-from gating_core.jets.carrier import Carrier
 from gating_core.jets.intervals import ETA, LIBRARY, U, growth
 from gating_core.points_last import product
 
@@ -47,6 +46,25 @@ LAYOUT = frozenset(
 
 VIEWS = LAYOUT - {"flip", "gather", "contiguous", "clone"}  # these mostly copy nothing
 CACHED = ("error", "_magnitude", "_upper", "_loose")  # slots that a view of a `Bounded` copies
+
+
+def _of_value(name: str) -> Any:
+    return property(lambda self: getattr(self.value, name))
+
+
+class Carrier:
+    """Answers for its ``value``, a tensor or another carrier, with shape, type and device."""
+
+    __slots__ = ()
+
+    value: Any
+    shape: torch.Size = _of_value("shape")
+    ndim: int = _of_value("ndim")
+    dtype: torch.dtype = _of_value("dtype")
+    device: torch.device = _of_value("device")
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
 
 class Bounded(Carrier):

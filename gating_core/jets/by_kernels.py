@@ -20,7 +20,6 @@ from torch.utils._pytree import tree_leaves, tree_map
 from gating_core.jets.bounded import Bounded, bounded, value_of
 from gating_core.jets.casts import LOWER
 from gating_core.jets.elementary import Array
-from gating_core.jets.in_place import view_of
 from gating_core.jets.intervals import ETA, U
 from gating_core.jets.jet import (
     RULES,
@@ -31,8 +30,9 @@ from gating_core.jets.jet import (
     rule,
     rule_name,
 )
-from gating_core.jets.kernels import kernels
+from gating_core.jets.layout import view_of
 from gating_core.jets.taylor import TaylorModel
+from gating_core.jets.unchanged import kernels
 
 
 class _StandIn(torch.Tensor):

@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from gating_core.checks import check_choice
-from gating_core.jets.carrier import Carrier
+from gating_core.jets.bounded import Carrier
 from gating_core.jets.unchanged import unchanged
 
 CASTS = ("refuse", "carry")

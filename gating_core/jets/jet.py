@@ -17,11 +17,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
 import torch
 
-from gating_core.jets.bounded import Bounded
-from gating_core.jets.carrier import Carrier
+from gating_core.jets.bounded import Bounded, Carrier
 from gating_core.jets.casts import type_within, with_type, without_casts
 from gating_core.jets.elementary import Array
 from gating_core.jets.intervals import U
@@ -167,11 +165,10 @@ def written_by(name: str, inplace: bool = False) -> str:
 def apply_rule(name: str, args: tuple, kwargs: dict, function: Callable | None = None) -> Any:
     """Apply the rule called ``name``, in place where the operation is, or those of its kernels."""
     inplace = kwargs.get("inplace", False)
-    if "inplace" in kwargs:
-        kwargs = {key: value for key, value in kwargs.items() if key != "inplace"}
-    written = (
-        "" if name in RULES and name != "setitem" and not inplace else (written_by(name, inplace))
-    )
+    kwargs = {key: value for key, value in kwargs.items() if key != "inplace"}
+    written = ""
+    if inplace or name == "setitem" or name not in RULES:
+        written = written_by(name, inplace)
     if (written or name) not in RULES:
         return RULES["by_kernels"](name, function, args, kwargs)
     if not written:
@@ -252,6 +249,25 @@ def components(jet: Jet) -> tuple[Array, Array | None, Array | None]:
     return jet.value, jet.first, jet.second
 
 
+def joint(jets: list[Jet], how: Callable[[list, int], Any]) -> Jet:
+    """Apply ``how(components, lead)`` to one component of all ``jets`` at a time, as `each`."""
+    parts: list[Any] = [how([x.value for x in jets], 0)]
+    for order in ("first", "second"):
+        moves = any(getattr(x, order) is not None for x in jets)
+        parts.append(how([filled(x, order) for x in jets], 1) if moves else None)
+    return Jet(*parts, k=jets[0].k)
+
+
+def doubted(jet: Jet, *unknown: torch.Tensor) -> Jet:
+    """Add what is ``unknown`` to the errors of value, first and second derivatives; or to all."""
+    whole = jet.value, filled(jet, "first"), filled(jet, "second")
+    parts: list[Any] = []
+    for part, error in zip(whole, (*unknown, *unknown[-1:] * 2), strict=False):
+        error = error.expand(part.shape)
+        parts.append(part + Bounded(torch.zeros_like(error), error))
+    return Jet(*parts, k=jet.k)
+
+
 def filled(jet: Jet, order: str) -> Array:
     """Return the derivatives of one order, zeros where they are known to vanish."""
     derivatives = getattr(jet, order)
@@ -280,14 +296,6 @@ def grow(jet: Jet, shape: tuple[int, ...]) -> Jet:
         for size, own in zip(shape, (1,) * (len(shape) - jet.ndim) + tuple(jet.shape), strict=True)
     )
     return each(jet, lambda c, lead: lift(c, len(target), lead).expand(*c.shape[:lead], *target))
-
-
-def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that ``shapes`` broadcast to; ``ValueError`` if there is none.
-
-    `torch.broadcast_shapes` imports SymPy, which takes half a second.
-    """
-    return np.broadcast_shapes(*shapes)
 
 
 def promote(x: Any, model: Jet) -> Jet:

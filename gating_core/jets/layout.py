@@ -1,32 +1,60 @@
-"""Rules for operations that move, join, compare or add up numbers, and compute nothing else."""
+"""Rules for operations that move, join, compare or add up numbers, and compute nothing else.
+
+Operations in place: who else sees the change? A view and what it is a view of share their memory in
+torch. Jets do not; so those that would are kept track of. A change of a part (an index, a slice, a
+piece) is written into the whole, too. All others that may share its memory, which are views by
+another layout, can no longer be used: the function is then differentiated by `torch.func` instead.
+"""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, NoReturn
 
+import numpy as np
 import torch
 
 from gating_core.jets.bounded import Bounded, value_of
 from gating_core.jets.elementary import join, put, where
-from gating_core.jets.in_place import part_of, view_of
 from gating_core.jets.jet import (
     RULES,
     Jet,
     MissingRule,
     apply,
-    broadcast,
-    call,
     components,
-    composed,
+    doubted,
     each,
-    filled,
     grow,
+    joint,
     promote,
     rule,
 )
 from gating_core.jets.taylor import TaylorModel
+
+
+def view_of(move: Callable) -> Callable:
+    """Let the result of a layout operation be known as a view of its first argument."""
+
+    @wraps(move)
+    def moved(jet: Jet, *args: Any, **kwargs: Any) -> Jet:
+        return _share(jet, move(jet, *args, **kwargs))
+
+    return moved
+
+
+def _share(jet: Jet, view: Jet) -> Jet:
+    if view is not jet:
+        if jet.views is None:
+            jet.views = [weakref.ref(jet)]
+        jet.views.append(weakref.ref(view))
+        view.views = jet.views
+    return view
+
+
+# --- Views ----------------------------------------------------------------------------------------
 
 
 def _axis(dim: int, lead: int) -> int:
@@ -38,131 +66,84 @@ def _sizes(args: tuple) -> tuple[int, ...]:
     return tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args
 
 
-@rule("reshape")
-@view_of
-def _reshape(jet: Jet, *shape: Any) -> Jet:
-    return each(jet, lambda c, lead: c.reshape(*c.shape[:lead], *_sizes(shape)))
-
-
-@rule("expand")
-@view_of
-def _expand(jet: Jet, *shape: Any) -> Jet:
-    return grow(jet, tuple(_sizes(shape)))
-
-
-@rule("permute")
-@view_of
 def _permute(jet: Jet, *dims: Any) -> Jet:
     order = [d % jet.ndim for d in _sizes(dims)]
     return each(jet, lambda c, lead: c.permute(*range(lead), *(d + lead for d in order)))
 
 
-@rule("transpose")
-@view_of
-def _transpose(jet: Jet, dim0: int, dim1: int) -> Jet:
-    return each(jet, lambda c, lead: c.transpose(_axis(dim0, lead), _axis(dim1, lead)))
+def _same(jet: Jet, *args: Any, **options: Any) -> Jet:
+    return each(jet, lambda c, lead: c)
 
 
-@rule("flatten")
-@view_of
-def _flatten(jet: Jet, start_dim: int = 0, end_dim: int = -1) -> Jet:
-    return each(jet, lambda c, lead: c.flatten(_axis(start_dim, lead), _axis(end_dim, lead)))
+VIEWS: dict[str, Callable] = {
+    "reshape": lambda jet, *shape: each(
+        jet, lambda c, lead: c.reshape(*c.shape[:lead], *_sizes(shape))
+    ),
+    "expand": lambda jet, *shape: grow(jet, tuple(_sizes(shape))),
+    "permute": _permute,
+    "transpose": lambda jet, dim0, dim1: each(
+        jet, lambda c, lead: c.transpose(_axis(dim0, lead), _axis(dim1, lead))
+    ),
+    "flatten": lambda jet, start_dim=0, end_dim=-1: each(
+        jet, lambda c, lead: c.flatten(_axis(start_dim, lead), _axis(end_dim, lead))
+    ),
+    "unflatten": lambda jet, dim, sizes: each(
+        jet, lambda c, lead: c.unflatten(_axis(dim, lead), sizes)
+    ),
+    "unsqueeze": lambda jet, dim: each(jet, lambda c, lead: c.unsqueeze(_axis(dim, lead))),
+    "squeeze": lambda jet, dim: each(jet, lambda c, lead: c.squeeze(_axis(dim, lead))),
+    "contiguous": _same,  # torch may or may not copy
+}
+RULES.update({name: view_of(move) for name, move in VIEWS.items()})
 
 
-@rule("unflatten")
-@view_of
-def _unflatten(jet: Jet, dim: int, sizes: tuple[int, ...]) -> Jet:
-    return each(jet, lambda c, lead: c.unflatten(_axis(dim, lead), sizes))
+# --- Parts ----------------------------------------------------------------------------------------
 
 
-@rule("unsqueeze")
-@view_of
-def _unsqueeze(jet: Jet, dim: int) -> Jet:
-    return each(jet, lambda c, lead: c.unsqueeze(_axis(dim, lead)))
-
-
-@rule("squeeze")
-@view_of
-def _squeeze(jet: Jet, dim: int) -> Jet:
-    return each(jet, lambda c, lead: c.squeeze(_axis(dim, lead)))
+def _indices(index: Any) -> tuple:
+    index = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(i, Jet) for i in index):
+        raise MissingRule("an index that varies")
+    return index
 
 
 @rule("getitem")
 def _getitem(jet: Jet, index: Any) -> Jet:
-    index = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(i, Jet) for i in index):
-        raise MissingRule("an index that varies")
+    index = _indices(index)
     arrays = [i for i in index if isinstance(i, torch.Tensor | list)]
     if len(arrays) > 1:  # where their axes go depends on what stands before them
-        parts: list[Any] = [
-            c if i == 0 or c is None else c.unbind(0) for i, c in enumerate(components(jet))
-        ]
-        rows: list[Any] = [parts[0][index]]
-        rows += [
-            None if p is None else join([x[index] for x in p], 0, torch.stack) for p in parts[1:]
-        ]
-        return Jet(*rows, k=jet.k)
+        return each(
+            jet,
+            lambda c, lead: (
+                join([x[index] for x in c.unbind(0)], 0, torch.stack) if lead else c[index]
+            ),
+        )
     out = each(jet, lambda c, lead: c[(slice(None),) * lead + index])
-    return out if arrays else part_of(jet, index, out)
+    if arrays:
+        return out
+    out.origin = jet, index
+    return _share(jet, out)
 
 
 @rule("setitem")
 def _setitem(jet: Jet, index: Any, new: Any) -> Jet:
     """The jet after an assignment to ``jet[index]``."""
-    index = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(i, Jet) for i in index):
-        raise MissingRule("an index that varies")
+    index = _indices(index)
     region, new = value_of(jet.value)[index].shape, promote(new, jet)
     while new.ndim > len(region) and new.shape[0] == 1:
         new = each(new, lambda c, lead: c.select(lead, 0))
-    new = grow(new, tuple(region))
-    parts: list[Any] = [put(jet.value, index, new.value)]
-    for order in ("first", "second"):
-        if getattr(jet, order) is None and getattr(new, order) is None:
-            parts.append(None)
-            continue
-        pairs = zip(filled(jet, order).unbind(0), filled(new, order).unbind(0), strict=True)
-        parts.append(join([put(x, index, y) for x, y in pairs], 0, torch.stack))
-    return Jet(*parts, k=jet.k)
+
+    def written(parts: list, lead: int) -> Any:
+        if not lead:
+            return put(parts[0], index, parts[1])
+        rows = zip(*(part.unbind(0) for part in parts), strict=True)
+        return join([put(x, index, y) for x, y in rows], 0, torch.stack)
+
+    return joint([jet, grow(new, tuple(region))], written)
 
 
-@rule("select")
-def _select(jet: Jet, dim: int, index: int) -> Jet:
+def _along(jet: Jet, dim: int, index: Any) -> Jet:
     return _getitem(jet, (slice(None),) * (dim % jet.ndim) + (index,))
-
-
-@rule("narrow")
-def _narrow(jet: Jet, dim: int, start: int, length: int) -> Jet:
-    return _getitem(jet, (slice(None),) * (dim % jet.ndim) + (slice(start, start + length),))
-
-
-@rule("flip")
-def _flip(jet: Jet, *dims: Any) -> Jet:
-    axes = [d % jet.ndim for d in _sizes(dims)]
-    return each(jet, lambda c, lead: c.flip([d + lead for d in axes]))
-
-
-@composed("cumprod")
-def cumprod(x: Any, dim: int, **options: Any) -> Any:
-    """Partial products along an axis, one after the other: right also where a factor is zero."""
-    first, *others = x.unbind(dim)
-    products = [first]
-    for factor in others:
-        products.append(products[-1] * factor)
-    return call("stack", products, dim)
-
-
-@rule("gather")
-def _gather(jet: Jet, dim: int, index: torch.Tensor) -> Jet:
-    return each(
-        jet,
-        lambda c, lead: c.gather(_axis(dim, lead), index.expand(*c.shape[:lead], *index.shape)),
-    )
-
-
-@rule("unbind")
-def _unbind(jet: Jet, dim: int = 0) -> tuple[Jet, ...]:
-    return tuple(_select(jet, dim, i) for i in range(jet.shape[dim]))
 
 
 @rule("split")
@@ -172,36 +153,78 @@ def _split(jet: Jet, split_size: Any, dim: int = 0) -> tuple[Jet, ...]:
         split_size = [min(split_size, count - at) for at in range(0, count, split_size)]
     if sum(split_size) != count:
         raise MissingRule(f"split of {count} into {split_size}")
-    starts = [sum(split_size[:i]) for i in range(len(split_size))]
-    return tuple(_narrow(jet, dim, at, size) for at, size in zip(starts, split_size, strict=True))
+    ends = np.cumsum(split_size).tolist()
+    return tuple(
+        _along(jet, dim, slice(end - size, end)) for size, end in zip(split_size, ends, strict=True)
+    )
 
 
-@rule("clone")
-def _same(jet: Jet, *args: Any, **options: Any) -> Jet:
-    return each(jet, lambda c, lead: c)
+def _flip(jet: Jet, *dims: Any) -> Jet:
+    axes = [d % jet.ndim for d in _sizes(dims)]
+    return each(jet, lambda c, lead: c.flip([d + lead for d in axes]))
 
 
-RULES["contiguous"] = view_of(_same)  # torch may or may not copy
+RULES |= {
+    "select": _along,
+    "narrow": lambda jet, dim, start, length: _along(jet, dim, slice(start, start + length)),
+    "unbind": lambda jet, dim=0: tuple(_along(jet, dim, i) for i in range(jet.shape[dim])),
+    "flip": _flip,
+    "gather": lambda jet, dim, index: each(
+        jet,
+        lambda c, lead: c.gather(_axis(dim, lead), index.expand(*c.shape[:lead], *index.shape)),
+    ),
+    "clone": _same,
+    "double": lambda jet: jet,
+    "is_floating_point": lambda jet: True,
+    "is_contiguous": lambda jet: True,
+    "is_complex": lambda jet: False,
+    "numel": lambda jet: jet.shape.numel(),
+    "size": lambda jet, dim=None: jet.shape if dim is None else jet.shape[dim],
+    "dim": lambda jet: jet.ndim,
+}
 
 
-@rule("double")
-def _double(jet: Jet) -> Jet:
+# --- Changes in place -----------------------------------------------------------------------------
+
+
+class _Changed:
+    """Stands for the components of a jet whose memory was written to through another one."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise MissingRule("a view of what has been changed in place")
+
+
+CHANGED: Any = _Changed()
+
+
+@rule("change")
+def _change(jet: Jet, new: Jet) -> Jet:
+    """Give ``jet`` the components of ``new``, as an operation in place does."""
+    _write(jet, new)
+    current, at = [jet], jet
+    while at.origin is not None:
+        whole, index = at.origin
+        _write(whole, _setitem(whole, index, at))
+        current.append(whole)
+        at = whole
+    for reference in jet.views or ():
+        other = reference()
+        if other is not None and all(other is not x for x in current):
+            other.value = other.first = other.second = CHANGED
     return jet
 
 
-@rule("is_floating_point", "is_contiguous")
-def _is(jet: Jet) -> bool:
-    return True
+def _write(jet: Jet, new: Jet) -> None:
+    if tuple(new.shape) != tuple(jet.shape):
+        raise MissingRule(f"{tuple(new.shape)} in place of {tuple(jet.shape)}")
+    jet.value, jet.first, jet.second = components(new)
 
 
-@rule("is_complex")
-def _is_not(jet: Jet) -> bool:
-    return False
+RULES["copy"] = RULES["fill"] = lambda jet, new, non_blocking=False: _setitem(jet, ..., new)
+RULES["zero"] = lambda jet: _setitem(jet, ..., 0.0)
 
 
-@rule("numel")
-def _numel(jet: Jet) -> int:
-    return jet.shape.numel()
+# --- Types ----------------------------------------------------------------------------------------
 
 
 @rule("to", "type", "type_as")
@@ -231,38 +254,35 @@ def _argmax(jet: Jet, dim: int | None = None, keepdim: bool = False) -> torch.Te
     return value_of(jet.value).argmax(dim, keepdim=keepdim)
 
 
-@rule("size")
-def _size(jet: Jet, dim: int | None = None) -> Any:
-    return jet.shape if dim is None else jet.shape[dim]
+def _filled_with(name: str) -> Callable:
+    """A rule for a new tensor of the shape, or of the type, of a jet."""
+
+    def new(jet: Jet, *args: Any, dtype: torch.dtype | None = None, **options: Any) -> Any:
+        like = torch.empty(jet.shape if name.endswith("_like") else (), dtype=jet.dtype)
+        make = getattr(torch, name, None) or getattr(torch.Tensor, name)
+        made = make(like, *args, dtype=dtype or jet.dtype)
+        return promote(made, jet) if made.dtype == jet.dtype else made
+
+    return new
 
 
-@rule("dim")
-def _dim(jet: Jet) -> int:
-    return jet.ndim
+for _name in ("zeros", "ones", "empty", "full"):
+    RULES |= {name: _filled_with(name) for name in (f"{_name}_like", f"new_{_name}")}
+
+
+# --- Joins and sums -------------------------------------------------------------------------------
 
 
 def _joining(how: Callable) -> Callable:
     def joined(parts: list, dim: int = 0) -> Jet:
         model = next(part for part in parts if isinstance(part, Jet))
         jets = [promote(part, model) for part in parts]
-        components: list[Any] = [join([p.value for p in jets], dim, how)]
-        for order in ("first", "second"):
-            if all(getattr(p, order) is None for p in jets):
-                components.append(None)
-                continue
-            whole = [filled(p, order) for p in jets]
-            components.append(join(whole, _axis(dim, 1), how))
-        return Jet(*components, k=model.k)
+        return joint(jets, lambda parts, lead: join(parts, _axis(dim, lead), how))
 
     return joined
 
 
-RULES["cat"] = _joining(torch.cat)
-RULES["stack"] = _joining(torch.stack)
-
-
-def _reducing(name: str) -> None:
-    @rule(name)
+def _reducing(name: str) -> Callable:
     def reduced(jet: Jet, dim: Any = None, keepdim: bool = False, axis: Any = None) -> Jet:
         dim = axis if dim is None else dim
         dims = [dim] if isinstance(dim, int) else dim or range(jet.ndim)  # none are all
@@ -273,9 +293,14 @@ def _reducing(name: str) -> None:
             jet, lambda c, lead: getattr(c, name)([a + lead for a in axes], keepdim=keepdim)
         )
 
+    return reduced
 
-for _name in ("sum", "mean"):
-    _reducing(_name)
+
+RULES |= {name: _joining(getattr(torch, name)) for name in ("cat", "stack")}
+RULES |= {name: _reducing(name) for name in ("sum", "mean")}
+
+
+# --- Conditions -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,27 +320,27 @@ class Undecided:
         return apply(func.__name__, args, kwargs or {})
 
 
-def _varies(x: Bounded) -> bool:
-    """Return whether any number of ``x`` is not exact."""
-    return x.error is not None or isinstance(x, TaylorModel)
-
-
-def _comparing(name: str) -> None:
-    @rule(name)
+def _comparing(name: str) -> Callable:
     def compared(a: Any, b: Any) -> torch.Tensor | Undecided:
         a, b = (x.value if isinstance(x, Jet) else x for x in (a, b))
         on_cells = isinstance(a, TaylorModel) or isinstance(b, TaylorModel)
-        doubt = sum(x.bound for x in (a, b) if isinstance(x, Bounded) and _varies(x))
+        doubt = sum(
+            x.bound
+            for x in (a, b)
+            if isinstance(x, TaylorModel) or (isinstance(x, Bounded) and x.error is not None)
+        )
         a, b = value_of(a), value_of(b)
+        result = getattr(torch, name)(a, b)
         if not isinstance(doubt, torch.Tensor) or not ((a - b).abs() <= doubt).any():
-            return getattr(torch, name)(a, b)
+            return result
         if on_cells:
-            return Undecided(getattr(torch, name)(a, b), (a - b).abs() <= doubt)
+            return Undecided(result, (a - b).abs() <= doubt)
         raise MissingRule(f"{name} is decided by rounding")
 
+    return compared
 
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    _comparing(_name)
+
+RULES |= {name: _comparing(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 
 
 @rule("where")
@@ -323,43 +348,13 @@ def _where(condition: torch.Tensor | Undecided, a: Any, b: Any) -> Jet:
     if isinstance(condition, Jet):  # the method of a tensor
         condition, a = a, condition
     if isinstance(condition, Undecided):
-        jet, doubt = _where(condition.condition, a, b), condition.doubt
-        lost = Bounded(torch.zeros_like(jet.value.value), torch.where(doubt, torch.inf, 0.0))
-        whole = (jet.value, filled(jet, "first"), filled(jet, "second"))
-        return Jet(*(part + lost for part in whole), k=jet.k)
+        return doubted(
+            _where(condition.condition, a, b), torch.where(condition.doubt, torch.inf, 0.0)
+        )
     model = a if isinstance(a, Jet) else b
     a, b = promote(a, model), promote(b, model)
-    shape = broadcast(condition.shape, a.shape, b.shape)
-    a, b = grow(a, shape), grow(b, shape)
-    parts: list[Any] = [where(condition, a.value, b.value)]
-    for order in ("first", "second"):
-        if getattr(a, order) is None and getattr(b, order) is None:
-            parts.append(None)
-        else:
-            parts.append(where(condition, filled(a, order), filled(b, order)))
-    return Jet(*parts, k=model.k)
+    shape = np.broadcast_shapes(condition.shape, a.shape, b.shape)  # torch's imports SymPy
+    return joint([grow(a, shape), grow(b, shape)], lambda parts, lead: where(condition, *parts))
 
 
-@rule("masked_fill")
-def _masked_fill(jet: Jet, mask: torch.Tensor, value: Any) -> Jet:
-    if isinstance(mask, torch.Tensor) and mask.dtype != torch.bool:
-        raise MissingRule("masked_fill with a mask that is not of booleans")
-    return _where(mask, value, jet)
-
-
-def _filled_with(name: str) -> None:
-    """A rule for a new tensor of the shape, or of the type, of a jet."""
-
-    @rule(name)
-    def new(jet: Jet, *args: Any, dtype: torch.dtype | None = None, **options: Any) -> Any:
-        options = {"dtype": dtype or jet.dtype}
-        if name.endswith("_like"):
-            made = getattr(torch, name)(torch.empty(jet.shape), *args, **options)
-        else:
-            made = getattr(torch.empty(()), name)(*args, **options)
-        return promote(made, jet) if made.dtype == jet.dtype else made
-
-
-for _name in ("zeros", "ones", "empty", "full"):
-    _filled_with(f"{_name}_like")
-    _filled_with(f"new_{_name}")
+RULES["masked_fill"] = lambda jet, mask, value: _where(mask, value, jet)

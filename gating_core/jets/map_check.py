@@ -16,8 +16,7 @@ from typing import Any
 import torch
 
 from gating_core.jets.casts import LOWER, Carried, uncarried
-from gating_core.jets.kernels import kernels
-from gating_core.jets.unchanged import Unchanged, held, is_scripted
+from gating_core.jets.unchanged import Unchanged, held, is_scripted, kernels
 
 DOUBLE = torch.float64, torch.complex128
 FEW = 8  # points that are looked at

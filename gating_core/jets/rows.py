@@ -21,7 +21,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-from gating_core.jets.carrier import Carrier
+from gating_core.jets.bounded import Carrier
 from gating_core.jets.jet import COMPOSED, rule_name
 
 

@@ -24,12 +24,8 @@ from torch.overrides import TorchFunctionMode
 
 from gating_core.checks import check_choice, check_points, check_weights
 from gating_core.forward_mode import one_at_a_time
-from gating_core.jets import attention as attention  # these enter their rules into the table
-from gating_core.jets import isolated as isolated
-from gating_core.jets import layout as layout
-from gating_core.jets import linear_algebra as linear_algebra
-from gating_core.jets import normalisation as normalisation
-from gating_core.jets import piecewise as piecewise
+from gating_core.jets import compositions as compositions  # these enter their rules into the table
+from gating_core.jets import rules as rules
 from gating_core.jets import softmax as softmax
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
@@ -51,6 +47,7 @@ from gating_core.jets.jet import (
     MissingRule,
     apply_rule,
     each,
+    filled,
     pair_index,
     pairs,
     rule_name,
@@ -67,6 +64,8 @@ from gating_core.jets.map_check import (
     trials,
     wrong_shape,
 )
+from gating_core.jets.polynomials import monomials
+from gating_core.jets.taylor import TaylorModel
 from gating_core.jets.unchanged import is_scripted
 from gating_core.progress import Progress, silent
 
@@ -290,6 +289,41 @@ def _as_jet(out: Any, points: torch.Tensor | Jet) -> Jet:
     if jet.ndim < 2 or jet.shape[-2] != count:
         raise ValueError(wrong_shape(jet.shape, count))
     return jet
+
+
+def enclosing_jet(
+    function: Function, centres: torch.Tensor, radius: torch.Tensor
+) -> SecondOrderJet:
+    """Balls that hold value and derivatives of ``function`` everywhere in each of N boxes.
+
+    ``centres`` (N, k) and half widths ``radius`` (N, k). In the result ``stack`` are centres of
+    balls and ``errors`` their radii, infinite where nothing is known: where the function may have a
+    pole, a kink or a jump, or may not be defined. `MissingRule` for what has no error rule.
+    """
+    jet = followed(function, Jet.coordinates(centres, bounded=True, radius=radius))
+    parts = cast(list[Bounded], [jet.value[None], filled(jet, "first"), filled(jet, "second")])
+    return SecondOrderJet(
+        torch.cat([x.value.mT for x in parts]), jet.k, torch.cat([x.bound.mT for x in parts])
+    )
+
+
+def taylor_jet(
+    function: Function, centres: torch.Tensor, radius: torch.Tensor, degree: int = 2
+) -> Jet:
+    """Return the jet of ``function`` with Taylor models over each box's own [-1, 1]^2.
+
+    Of degree 0 they are balls.
+    """
+    if degree == 0:
+        return followed(function, Jet.coordinates(centres, bounded=True, radius=radius))
+    coordinates = Jet.coordinates(centres, bounded=True)
+    rest = (None,) * (len(monomials(degree)) - 3)
+    value = coordinates.value.value
+    terms = [torch.zeros_like(value) for _ in range(2)]
+    for i, term in enumerate(terms):
+        term[:, i] = radius[:, i]
+    coordinates.value = TaylorModel(value, None, (*terms, *rest))
+    return followed(function, coordinates)
 
 
 @one_at_a_time

@@ -16,8 +16,7 @@ from functools import partial
 from typing import Any
 
 import torch
-
-from gating_core.jets.kernels import kernels
+from torch.utils._python_dispatch import TorchDispatchMode
 
 MOST = 100_000  # objects that are followed: a data set in a list is not read to its end
 # Packages whose own functions and objects, layers excepted, keep nothing of what a layer computes.
@@ -224,3 +223,40 @@ def _storage(x: torch.Tensor) -> int:
 
 def _package(x: Any) -> str:
     return (getattr(x, "__module__", None) or "").partition(".")[0]
+
+
+# --- What reaches kernels of torch ----------------------------------------------------------------
+
+Seen = Callable[[Any, tuple, dict[str, Any]], Any]
+
+
+def kernels(see: Seen) -> TorchDispatchMode:
+    """Return a mode in which ``see(kernel, args, kwargs)`` calls each kernel and has its result."""
+    return (_Uncompiled if "torch._dynamo" in sys.modules else _Kernels)(see)
+
+
+class _Kernels(TorchDispatchMode):
+    supports_higher_order_operators = True  # flex_attention among them
+
+    def __init__(self, see: Seen) -> None:
+        super().__init__()
+        self.see = see
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # or its first operation imports torch.compile, which takes a second
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return self.see(func, args, kwargs or {})
+
+
+class _Uncompiled(_Kernels):
+    """The same for processes that use torch.compile, which does not try to compile the mode."""
+
+    __torch_dispatch__ = _Kernels.__torch_dispatch__
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return True

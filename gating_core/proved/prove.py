@@ -28,9 +28,8 @@ from gating_core.geometry.keys import sign_proofs
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.bounded import U
 from gating_core.jets.casts import carried
-from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet
-from gating_core.jets.second_order import second_order_jet
+from gating_core.jets.second_order import second_order_jet, taylor_jet
 from gating_core.jets.taylor import TaylorModel
 from gating_core.proved.criterion import Curving, curving, largest_total
 from gating_core.proved.signs import (

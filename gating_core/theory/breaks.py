@@ -16,8 +16,8 @@ from functools import lru_cache
 import torch
 
 from gating_core.geometry.grid import Cells, chart_cells
-from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.jets.intervals import Ball
+from gating_core.jets.second_order import enclosing_jet
 from gating_core.proved import FIRST_SIDE, LABELS, OPEN, Signs, search
 from gating_core.theory.curvature_formula import LARGEST_GATE, Gate
 from gating_core.theory.expression import Call, Expression, Operation, parts_of

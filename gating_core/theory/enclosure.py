@@ -16,8 +16,8 @@ import torch
 
 import gating_core.proved as proved
 from gating_core.geometry.grid import Cells
-from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet, filled
+from gating_core.jets.second_order import taylor_jet
 from gating_core.jets.taylor import TaylorModel
 from gating_core.theory.breaks import EDGE, OUTSIDE, SMOOTH, smoothness
 from gating_core.theory.curvature_formula import Gate, GatedSheet

@@ -13,9 +13,8 @@ from torch import nn
 
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet, MissingRule
-from gating_core.jets.second_order import followed, nested_jet, second_order_jet
+from gating_core.jets.second_order import followed, nested_jet, second_order_jet, taylor_jet
 from tests.core import exact
 from tests.core.jets import exact_layers as mp
 from tests.profiles import fuzz

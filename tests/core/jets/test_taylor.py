@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.jets.bounded import Bounded
-from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.elementary import join, sigmoids, where
 from gating_core.jets.jet import filled
 from gating_core.jets.polynomials import monomials
-from gating_core.jets.second_order import second_order_jet
+from gating_core.jets.second_order import second_order_jet, taylor_jet
 from gating_core.jets.taylor import TaylorModel
 
 POINTS = torch.cartesian_prod(*[torch.linspace(-1, 1, 21, dtype=torch.float64)] * 2)

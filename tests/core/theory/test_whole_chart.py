@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gating_core.geometry.grid import Cells, chart_cells, square_grid
 from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
-from gating_core.jets.cell_jets import enclosing_jet
+from gating_core.jets.second_order import enclosing_jet
 from gating_core.proved import NEGATIVE as DOWN
 from gating_core.proved import OPEN
 from gating_core.proved import POSITIVE as UP
