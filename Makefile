@@ -51,8 +51,7 @@ preview: $(DEV_READY)
 	$(BIN)/python -m tests.browser.preview
 
 presets: $(APP_READY)
-	$(BIN)/python -m gating_core.experiments.comparison
-	$(BIN)/python -m gating_core.experiments.depth
+	$(BIN)/python -m gating_core.experiments
 	$(BIN)/python -m gating_core.experts
 	$(BIN)/python -m ui.gates
 	$(BIN)/python -m ui.claims

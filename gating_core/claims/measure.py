@@ -24,9 +24,9 @@ from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Attention, parameter_count, restore
 from gating_core.claims.rows import ModelRow, Row, StackRow
 from gating_core.claims.study import STUDY_VERSION, Unit
-from gating_core.experiments.budget import PART_COST, cost
 from gating_core.experiments.comparison import Setting, TrainedRun, train_setting
 from gating_core.experiments.depth import DepthRequest, measure_regime
+from gating_core.experiments.measuring import PART_COST, cost
 from gating_core.geometry.discrete import proxy_limit
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import grid_integral

@@ -22,7 +22,7 @@ import torch
 from gating_core.assets import ASSETS
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, UnitClassifier
-from gating_core.experiments.price import NO_PRICE
+from gating_core.experiments.comparison.setting import NO_PRICE
 from gating_core.records import load_record
 
 STUDY_FILE = ASSETS / "bent" / "price.safetensors"

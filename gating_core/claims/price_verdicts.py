@@ -28,7 +28,7 @@ from gating_core.claims.price_study import (
     price_study,
 )
 from gating_core.claims.text import counted, interval, number, share, spans
-from gating_core.experiments.price import NO_PRICE
+from gating_core.experiments.comparison.setting import NO_PRICE
 from gating_core.training.trained import MeanInterval, mean_interval
 
 NEEDED, NOT_NEEDED, LOST, INCONCLUSIVE = "needed", "not needed", "lost", "inconclusive"

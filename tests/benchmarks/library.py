@@ -20,7 +20,7 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention, build_classifier
 from gating_core.checkpoints import HeadMeasures, Layer, head_map, measure_head, principal_plane
 from gating_core.checkpoints.state_plane import state_plane
-from gating_core.experiments.price import PRICE_POINTS, price_points
+from gating_core.experiments.comparison.setting import PRICE_POINTS, price_points
 from gating_core.export.surface import Colours, Surface, glb_file
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid

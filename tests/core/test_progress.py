@@ -6,8 +6,8 @@ import pytest
 
 from gating_core import train
 from gating_core.experiments.comparison import sweep_strengths
+from gating_core.experiments.comparison.frames import curvature_along, final_curvature
 from gating_core.experiments.comparison.run import train_further, train_setting
-from gating_core.experiments.comparison.run_curvature import curvature_along, final_curvature
 from gating_core.experiments.depth import (
     DepthRequest,
     TrainedRequest,

@@ -10,8 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.attention import MECHANISMS, NORMS, SINKS
-from gating_core.experiments import NO_PRICE, PRICES
-from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting, TooLarge
+from gating_core.experiments.comparison import LIMITS, NO_PRICE, PRICES, VARIANTS, Setting, TooLarge
 from gating_core.tasks import TASK_NAME, OwnData, make_task
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui import limits

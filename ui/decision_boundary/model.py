@@ -13,10 +13,11 @@ from functools import partial
 from typing import Any
 
 from gating_core.attention import MECHANISMS
-from gating_core.experiments import NO_PRICE, PRICE_FULL
 from gating_core.experiments.comparison import (
     FIRST_COMPARISON,
     MATCHED,
+    NO_PRICE,
+    PRICE_FULL,
     SINK,
     VARIANTS,
     Setting,

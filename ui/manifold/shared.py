@@ -18,7 +18,6 @@ from gating_core.attention import (
     AttentionConfig,
     GateConfig,
 )
-from gating_core.experiments import AFFORDABLE_COST, COARSEST_GRID, cost
 from gating_core.experiments.comparison import LIMITS
 from gating_core.experiments.instance import (
     CHARTS,
@@ -33,6 +32,7 @@ from gating_core.experiments.instance import (
     link_digits,
     measure_instance,
 )
+from gating_core.experiments.measuring import AFFORDABLE_COST, COARSEST_GRID, cost
 from gating_core.geometry import (
     Integral,
     Matrix,

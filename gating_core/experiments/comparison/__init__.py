@@ -1,24 +1,23 @@
 """Several kinds of attention that learn the same task, and their curvature while they learn."""
 
-from gating_core.experiments.comparison.coverage import covered_share, covered_shares
-from gating_core.experiments.comparison.cuts import (
-    EXAMPLES,
-    CutSurface,
-    cut_example,
-    first_plane,
-    sample_example,
-)
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
     FRAME_GRID,
     ClassifierFrames,
+    Curvatures,
+    CurvatureSummary,
     Cut,
     DrawnData,
+    along_cost,
     cut_of,
     drawn_data,
     drawn_frames,
+    final_curvature,
     fine_size,
     frame_accuracies,
+    measure_each,
+    measure_fields,
+    pending_measurements,
     sample,
     sample_steps,
     shown_member,
@@ -27,6 +26,7 @@ from gating_core.experiments.comparison.frames import (
     strengths_model,
     training_data,
     training_frames,
+    typical_member,
 )
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
@@ -38,8 +38,6 @@ from gating_core.experiments.comparison.presets import (
     load_surface,
     load_sweep,
 )
-from gating_core.experiments.comparison.priced_pair import DIM as PAIR_DIM
-from gating_core.experiments.comparison.priced_pair import PricedModel, load_pair
 from gating_core.experiments.comparison.run import (
     Divergence,
     Frame,
@@ -47,21 +45,14 @@ from gating_core.experiments.comparison.run import (
     train_further,
     train_setting,
 )
-from gating_core.experiments.comparison.run_curvature import (
-    Curvatures,
-    CurvatureSummary,
-    along_cost,
-    final_curvature,
-    measure_each,
-    measure_fields,
-    pending_measurements,
-    typical_member,
-)
 from gating_core.experiments.comparison.setting import (
     FIRST_COMPARISON,
     FIRST_SETTING,
     LIMITS,
     MATCHED,
+    NO_PRICE,
+    PRICE_FULL,
+    PRICES,
     SINK,
     VARIANTS,
     Setting,
@@ -69,10 +60,23 @@ from gating_core.experiments.comparison.setting import (
     first_setting,
     impossible_variants,
 )
-from gating_core.experiments.comparison.shadows import Shadow, cast_shadow
+from gating_core.experiments.comparison.shadows import (
+    EXAMPLES,
+    PAIR_DIM,
+    CutSurface,
+    PricedModel,
+    Shadow,
+    cast_shadow,
+    cut_example,
+    first_plane,
+    load_pair,
+    sample_example,
+)
 from gating_core.experiments.comparison.sweep import (
     STRENGTHS,
     StrengthSweep,
+    covered_share,
+    covered_shares,
     refitted,
     select_ungated,
     shows_surface,
@@ -88,8 +92,11 @@ __all__ = [
     "FRAME_GRID",
     "LIMITS",
     "MATCHED",
+    "NO_PRICE",
     "PAIR_DIM",
     "PRESETS",
+    "PRICES",
+    "PRICE_FULL",
     "REFERENCES",
     "SINK",
     "STRENGTHS",

@@ -20,8 +20,8 @@ import numpy as np
 
 from gating_core.assets import ASSETS
 from gating_core.checks import check_choice
+from gating_core.experiments.comparison.frames import Curvatures, CurvatureSummary
 from gating_core.experiments.comparison.run import Frame, TrainedRun
-from gating_core.experiments.comparison.run_curvature import Curvatures, CurvatureSummary
 from gating_core.experiments.comparison.setting import FIRST_COMPARISON, FIRST_SETTING, Setting
 from gating_core.experiments.comparison.sweep import StrengthSweep
 from gating_core.geometry.grid import Grid

@@ -1,29 +1,28 @@
 """Curvature by depth, of random and of trained stacks of layers."""
 
 from gating_core.experiments.depth.curves import (
+    COURSES,
+    GROWS,
+    INCONCLUSIVE,
+    QUANTITIES,
     QUARTILES,
+    SATURATES,
+    SHRINKS,
+    STEADY,
     STRUCTURED_LIMIT,
+    ZERO,
+    Course,
     Curve,
     DepthResult,
+    Exponent,
+    Middle,
+    Quantity,
     measure_regime,
+    middle,
     regime_layers,
     replay,
     replay_fields,
 )
-from gating_core.experiments.depth.exponents import (
-    COURSES,
-    GROWS,
-    INCONCLUSIVE,
-    SATURATES,
-    SHRINKS,
-    STEADY,
-    ZERO,
-    Course,
-    Exponent,
-    Middle,
-    middle,
-)
-from gating_core.experiments.depth.quantities import QUANTITIES, Quantity
 from gating_core.experiments.depth.request import (
     ARRANGEMENTS,
     MOST_CURVATURE,
@@ -36,10 +35,11 @@ from gating_core.experiments.depth.request import (
     TrainedRequest,
     cap_curvature,
 )
-from gating_core.experiments.depth.shipped import load_gates, load_shipped
 from gating_core.experiments.depth.trained import (
     DEPTH_VARIANTS,
     TrainedDepths,
+    load_gates,
+    load_shipped,
     train_depths,
 )
 

@@ -1,4 +1,4 @@
-"""Trained stacks of several depths: training and measuring.
+"""Trained stacks of several depths, and what is bundled of depth.
 
 The ungated and the gated stacks of one depth are one ensemble, and share data and all initial
 weights that they have in common. Those of the default request have a residual: without one stacks
@@ -14,18 +14,22 @@ from functools import cached_property
 
 import numpy as np
 
+from gating_core.assets import ASSETS
 from gating_core.attention.stack import Attention, EveryLayer, restore
 from gating_core.checks import check_choice, check_integer
-from gating_core.experiments.depth.curves import DepthResult
-from gating_core.experiments.depth.quantities import (
+from gating_core.experiments.depth.curves import (
+    DepthResult,
     Quantities,
     measure_quantities,
+    measure_regime,
+    regime_result,
     stack_depths,
 )
-from gating_core.experiments.depth.request import TrainedRequest
+from gating_core.experiments.depth.request import DepthRequest, TrainedRequest
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import jet_by_parts
 from gating_core.progress import Progress, silent
+from gating_core.records import load_record, save_record
 from gating_core.tasks.task import make_task
 from gating_core.training.recipe import Recipe
 from gating_core.training.trained import TrainedEnsemble
@@ -119,3 +123,28 @@ def _measure_final(ensemble: TrainedEnsemble, grid_size: int, progress: Progress
     part = max(FINAL_PART_POINTS // (len(ensemble.seeds) * ensemble.config.depth), 1)
     jet = jet_by_parts(model, grid.points, "rigorous", part, progress)
     return measure_quantities(model, jet, grid)
+
+
+# --- What is bundled ------------------------------------------------------------------------------
+
+SHIPPED = ASSETS / "depth" / "trained.safetensors"
+SHIPPED_GATES = SHIPPED.with_name("gates.safetensors")
+GATES = ("aligned", "random")  # keys of REGIMES
+
+
+def load_shipped() -> TrainedDepths:
+    """Load the shipped stacks, trained and measured with the request's defaults."""
+    return load_record(TrainedDepths, SHIPPED, "holds no trained stacks")
+
+
+def save_gates() -> None:
+    """Measure the curves of `GATES` with the request's defaults, and write them."""
+    results = {name: measure_regime(DepthRequest(), name) for name in GATES}
+    save_record(SHIPPED_GATES, {name: result.quantities for name, result in results.items()})
+
+
+def load_gates() -> dict[str, DepthResult]:
+    """Return the curves that `save_gates` has written, by regime."""
+    stored = load_record(dict[str, Quantities], SHIPPED_GATES, "holds no curves of gates")
+    request = DepthRequest()
+    return {name: regime_result(request, name, quantities) for name, quantities in stored.items()}

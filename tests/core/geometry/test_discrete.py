@@ -6,8 +6,7 @@ import torch
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.instance.model import build_instance
-from gating_core.experiments.instance.second_opinions import INSTANCE, bundled_second_opinions
+from gating_core.experiments.instance import INSTANCE, build_instance, bundled_second_opinions
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.discrete import (

@@ -18,8 +18,7 @@ from gating_core.attention.gates import (
 )
 from gating_core.attention.layer import SINKS
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.instance.measured import measure_instance
-from gating_core.experiments.instance.model import ModelInstance
+from gating_core.experiments.instance import ModelInstance, measure_instance
 from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.flatness import affine_hull, flatness_proofs

@@ -4,8 +4,8 @@ import threading
 import time
 from functools import partial
 
-from gating_core.experiments import budget
-from gating_core.experiments.comparison import frames, run, run_curvature, setting
+from gating_core.experiments import measuring
+from gating_core.experiments.comparison import frames, run, setting
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.training.trainer import snapshot_steps
 from tests.ui.opening import TIMEOUT_SECONDS, component, open_page
@@ -25,10 +25,9 @@ def few_steps(steps, count=None):
 
 # Measured on fewer points; the default experiment is measured as visitors see it.
 QUICKLY = (
-    (budget, "AFFORDABLE_COST", 1e5),
+    (measuring, "AFFORDABLE_COST", 1e5),
     (frames, "FRAME_GRID", GRID),
-    (run_curvature, "FRAME_GRID", GRID),
-    (run_curvature, "FINAL_GRID", GRID),
+    (frames, "FINAL_GRID", GRID),
     (run, "snapshot_steps", few_steps),
     (setting, "snapshot_steps", few_steps),
 )

@@ -26,7 +26,7 @@ from gating_core.experiments.comparison import (
     training_frames,
     typical_member,
 )
-from gating_core.experiments.comparison.run_curvature import curvature_along
+from gating_core.experiments.comparison.frames import curvature_along
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict, square_grid
 from gating_core.training import mean_interval
 from tests.ui.decision_boundary.playing import (

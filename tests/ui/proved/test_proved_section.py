@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gating_core.attention import AttentionConfig, GateConfig
-from gating_core.experiments import budget
+from gating_core.experiments import measuring
 from gating_core.experiments.instance import ModelInstance, chart_of
 from gating_core.proved import (
     MissingRule,
@@ -31,7 +31,7 @@ def quick():
     """Totals that are refined for tenths of a second."""
     TOTALS.cache.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "AFFORDABLE_COST", 1e6)
+        patch.setattr(measuring, "AFFORDABLE_COST", 1e6)
         yield
     TOTALS.cache.clear()
 

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison.coverage import (
-    breadth,
-    covered_area,
-    covered_shares,
-    surface_visible,
-)
 from gating_core.experiments.comparison.frames import ClassifierFrames
 from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_SETTING, first_setting
-from gating_core.experiments.comparison.sweep import select_member, shows_surface
+from gating_core.experiments.comparison.sweep import (
+    breadth,
+    covered_area,
+    covered_shares,
+    select_member,
+    shows_surface,
+    surface_visible,
+)
 
 # --- Coverage -------------------------------------------------------------------------------------
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.experiments.comparison.cuts import (
+from gating_core.experiments.comparison.shadows import (
     EXAMPLES,
     TURN,
     cut_example,
     first_plane,
     gated_layer,
     sample_example,
+    upright,
 )
-from gating_core.experiments.comparison.shadows import upright
 from gating_core.geometry.grid import square_grid
 
 GRID = square_grid(21)

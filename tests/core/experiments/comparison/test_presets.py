@@ -6,7 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison.frames import frame_accuracies, strengths_model
+from gating_core.experiments.comparison.frames import (
+    curvature_along,
+    final_curvature,
+    frame_accuracies,
+    measured,
+    strengths_model,
+    typical_member,
+)
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
@@ -21,12 +28,6 @@ from gating_core.experiments.comparison.presets import (
     save_run,
 )
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
-from gating_core.experiments.comparison.run_curvature import (
-    curvature_along,
-    final_curvature,
-    measured,
-    typical_member,
-)
 from gating_core.experiments.comparison.setting import FIRST_SETTING, Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface

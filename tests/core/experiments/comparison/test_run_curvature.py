@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from gating_core.attention.stack import restore
-from gating_core.experiments import budget
-from gating_core.experiments.budget import affordable_integrals
-from gating_core.experiments.comparison import run_curvature
-from gating_core.experiments.comparison.frames import drawn_frames
-from gating_core.experiments.comparison.run_curvature import (
+from gating_core.experiments import measuring
+from gating_core.experiments.comparison import frames
+from gating_core.experiments.comparison.frames import (
     CurvatureSummary,
+    drawn_frames,
     final_curvature,
     nearest_to_medians,
     pending_measurements,
 )
+from gating_core.experiments.measuring import affordable_integrals
 from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
@@ -62,9 +62,9 @@ def alone(run, name, member, frame, size, bound):
 )
 def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
     # How far totals are refined, and on how many points one measures, proves nothing here.
-    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
-    monkeypatch.setattr(run_curvature, "FRAME_GRID", 15)
-    monkeypatch.setattr(run_curvature, "FINAL_GRID", 21)
+    monkeypatch.setattr(measuring, "AFFORDABLE_COST", 1e6)
+    monkeypatch.setattr(frames, "FRAME_GRID", 15)
+    monkeypatch.setattr(frames, "FINAL_GRID", 21)
     paths, finals = measured(run, 1)
     names, seeds = run.setting.compared, range(len(run.task.seeds))
     assert set(paths) == {(name, member) for name in names for member in seeds}
@@ -72,7 +72,7 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
     for (name, member), found in paths.items():
         assert len(found.total.value) == len(drawn_frames(run))
         for frame in (0, 7, -1) if member == 1 else (-1,):
-            wanted = alone(run, name, member, frame, run_curvature.FRAME_GRID, "estimate")
+            wanted = alone(run, name, member, frame, frames.FRAME_GRID, "estimate")
             total, error = float(found.total.value[frame]), float(found.total.error[frame])
             assert total == pytest.approx(wanted.total[0], rel=1e-9, abs=1e-12)
             assert error >= wanted.total_error[0] * (1 - 1e-6) - 1e-12
@@ -80,7 +80,7 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
             assert_same(found.verdicts[frame], wanted.verdicts[0])
             assert_known(found.known[frame], wanted)
     for (name, member), final in finals.items():
-        wanted = alone(run, name, member, -1, run_curvature.FINAL_GRID, "rigorous")
+        wanted = alone(run, name, member, -1, frames.FINAL_GRID, "rigorous")
         assert_same(final.verdicts[0], wanted.verdicts[0])
         ensemble = run.variants[name].ensemble
         model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)

@@ -8,10 +8,10 @@ import torch
 
 from gating_core.attention.stack import Attention, build_attention, restore
 from gating_core.experiments.comparison.run import train, train_further
-from gating_core.experiments.comparison.setting import Setting
-from gating_core.experiments.price import (
+from gating_core.experiments.comparison.setting import (
     PRICE_FULL,
     PRICE_START,
+    Setting,
     TrainingPrice,
     price_points,
 )

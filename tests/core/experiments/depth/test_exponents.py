@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gating_core.experiments.depth import GROWS, INCONCLUSIVE, SATURATES, SHRINKS, STEADY, ZERO
-from gating_core.experiments.depth.exponents import Middle, course, exponent, middle
+from gating_core.experiments.depth.curves import Middle, course, exponent, middle
 
 DEPTHS = np.arange(1, 17)
 SEEDS = 16

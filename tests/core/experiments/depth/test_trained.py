@@ -16,8 +16,7 @@ from gating_core.experiments.depth import (
     replay_fields,
     train_depths,
 )
-from gating_core.experiments.depth.curves import measure_layers
-from gating_core.experiments.depth.quantities import measure_quantities
+from gating_core.experiments.depth.curves import measure_layers, measure_quantities
 from gating_core.geometry import square_grid
 from gating_core.jets import second_order_jet
 from gating_core.tasks import make_task

@@ -15,16 +15,17 @@ from hypothesis.extra.numpy import arrays
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.instance import measured
-from gating_core.experiments.instance.measured import COLOURINGS, instance_values
-from gating_core.experiments.instance.model import (
+from gating_core.experiments import instance
+from gating_core.experiments.instance import (
     CHOSEN_SEEDS,
+    COLOURINGS,
     NEAR_DEGENERATE,
     ModelInstance,
     build_instance,
     chart_of,
     chosen_config,
     elongation,
+    instance_values,
 )
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import (
@@ -39,7 +40,7 @@ from gating_core.jets.second_order import second_order_jet
 from tests.core import exact
 from ui.drawing.colours import QUANTILE, colour_scale
 
-measure_instance = cache(measured.measure_instance)
+measure_instance = cache(instance.measure_instance)
 SIGMOID = AttentionConfig(gate=GateConfig())
 FULL = ((2.0, 0.3, 0.0, 0.1), (0.3, 1.0, -0.2, 0.0), (0.0, -0.2, 0.7, 0.2), (0.1, 0.0, 0.2, 3.0))
 VALUES = ((1.0, 0.5, -0.25), (-1.5, 0.75, 0.5), (0.25, -1.0, 2.0))
