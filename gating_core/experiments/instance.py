@@ -18,11 +18,11 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention
 from gating_core.checks import check_choice, check_integer, check_number, check_weights
 from gating_core.experiments.measuring import LayerFields, affordable_integrals, layer_fields
+from gating_core.geometry.curvature import Matrix
 from gating_core.geometry.discrete import ErrorCurve
 from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral, SurfaceIntegrals
-from gating_core.geometry.metric import Matrix
 from gating_core.geometry.surface import MeasuredSurface, SurfaceResult
 from gating_core.geometry.verdict import Verdict, point_types
 from gating_core.progress import Progress, silent

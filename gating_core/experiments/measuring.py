@@ -14,10 +14,10 @@ import torch
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.layer import LayerRecord
 from gating_core.geometry.adaptive import LARGEST_SAMPLE, PART_POINTS, adaptive_integrals
+from gating_core.geometry.curvature import Matrix
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import SurfaceIntegrals, grid_integrals
-from gating_core.geometry.metric import Matrix
 from gating_core.jets.second_order import jet_by_parts
 from gating_core.progress import Progress, silent
 

@@ -9,8 +9,10 @@ from gating_core.geometry.curvature import (
     TANGENT_ERROR_LIMIT,
     CurvatureField,
     FundamentalForm,
+    Matrix,
     curvature,
     second_fundamental_form,
+    whitening,
 )
 from gating_core.geometry.discrete import (
     DIFFERENCE_STEP,
@@ -30,7 +32,6 @@ from gating_core.geometry.integrals import (
     total_absolute_curvature,
 )
 from gating_core.geometry.islands import Island, islands
-from gating_core.geometry.metric import Matrix, whitening
 from gating_core.geometry.surface import (
     MOST_CURVED,
     MeasuredSurface,

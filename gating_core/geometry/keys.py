@@ -48,7 +48,7 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_points
-from gating_core.geometry.metric import Whitening
+from gating_core.geometry.curvature import Whitening
 from gating_core.jets.bounded import Bounded, U
 from gating_core.rational import exact_dimension
 

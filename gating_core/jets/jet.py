@@ -81,7 +81,7 @@ class Jet(Carrier):
         return Jet(value, first, k=k)
 
     @property
-    def dtype(self) -> torch.dtype:
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
         """For rules the type of the numbers; for a function whose casts are carried its own."""
         return type_within(self) if torch._C._is_torch_function_enabled() else self.value.dtype
 

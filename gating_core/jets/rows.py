@@ -65,7 +65,7 @@ class Row(Carrier):
         return self.row
 
     @property
-    def shape(self) -> torch.Size:
+    def shape(self) -> torch.Size:  # type: ignore[override]
         """Of the whole tensor."""
         return _with(self.row.shape, self.axis, self.count)
 
@@ -425,12 +425,12 @@ class Merged(Row):
     """A row (N, T, ...) presented as (N T, ...), as layers do before one product for all tokens."""
 
     @property
-    def shape(self) -> torch.Size:
+    def shape(self) -> torch.Size:  # type: ignore[override]
         """Of the whole tensor."""
         return torch.Size([self.row.shape[0] * self.count, *self.row.shape[2:]])
 
     @property
-    def ndim(self) -> int:
+    def ndim(self) -> int:  # type: ignore[override]
         """One axis fewer."""
         return self.row.ndim - 1
 

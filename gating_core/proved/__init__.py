@@ -16,8 +16,14 @@ leave *open*, and bounds lie within the earlier ones. See `prove`.
 """
 
 from gating_core.jets.jet import MissingRule
-from gating_core.proved.criterion import curving, model
-from gating_core.proved.prove import DEGREE, Budget, proof_steps, prove_curvature
+from gating_core.proved.prove import (
+    DEGREE,
+    Budget,
+    curving,
+    model,
+    proof_steps,
+    prove_curvature,
+)
 from gating_core.proved.signs import (
     FIRST_SIDE,
     FLAT,

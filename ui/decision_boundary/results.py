@@ -38,7 +38,7 @@ from ui.decision_boundary.measuring import MEASUREMENT, MeasurementRequest, stop
 from ui.decision_boundary.model import PICKED, TITLES, WHO, BoundaryView, experts_link, text
 from ui.drawing import palette
 from ui.drawing.colours import class_colours, exported
-from ui.proved.code import offer_notebook, run_code
+from ui.proved import offer_notebook, run_code
 from ui.work import pool, runs
 from ui.work.cache import cached
 from ui.work.jobs import Job, State

@@ -22,8 +22,7 @@ from ui.drawing import palette
 from ui.drawing.colours import class_colours, exported
 from ui.landing.pair import MODEL_NAMES, Result, curvature_colours
 from ui.landing.picture import MeasuredModel
-from ui.proved.code import Code, run_code
-from ui.proved.section import Compared, ProvableSurface
+from ui.proved import Code, Compared, ProvableSurface, run_code
 from ui.work import pool
 
 COLOURS = dict(zip(MODEL_NAMES, palette.SIDE_COLOURS.values(), strict=True))

@@ -39,8 +39,7 @@ from ui.landing.pair import Result, chosen_text, draw_models, draw_strip, stale_
 from ui.landing.picture import MeasuredPair, measure_pair
 from ui.landing.stage import draw_numbers, draw_stage
 from ui.limits import LANDING_LAYERS
-from ui.proved.code import offer_notebook
-from ui.proved.section import draw_proofs
+from ui.proved import draw_proofs, offer_notebook
 from ui.work import jobs, pool, runs
 from ui.work.cache import cached
 

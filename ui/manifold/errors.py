@@ -26,8 +26,7 @@ from ui.common.links import LINK
 from ui.drawing import palette
 from ui.drawing.chart_map import CHART_NAMES
 from ui.manifold.shared import VARIANT_NAMES, Result, best_total, code_of, totals_of
-from ui.proved.code import Code
-from ui.proved.section import Compared, ProvableSurface, draw_proofs
+from ui.proved import Code, Compared, ProvableSurface, draw_proofs
 from ui.work import pool
 from ui.work.cache import cached
 

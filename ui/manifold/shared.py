@@ -47,7 +47,7 @@ from ui.common.links import LINK, link_value, parse_number, parse_numbers, parse
 from ui.common.page import front_columns
 from ui.drawing.axes import DRAWN, Axes, coordinate_axes, principal_axes
 from ui.foreign import error_words
-from ui.proved.code import Code, short_code
+from ui.proved import Code, short_code
 from ui.work import pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
 from ui.work.jobs import Job, Jobs

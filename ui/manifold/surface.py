@@ -57,7 +57,7 @@ from ui.drawing.first_view import (
 from ui.drawing.lines import lies_in_a_plane
 from ui.manifold import shared
 from ui.manifold.shared import Result, best_total, degenerate, strength_of
-from ui.proved.code import offer_notebook
+from ui.proved import offer_notebook
 from ui.work.cache import cached
 
 KEY = "manifold_pair"

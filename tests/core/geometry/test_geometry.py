@@ -6,10 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.geometry.classics import SURFACES, gnomonic_sphere
-from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.curvature import curvature, second_fundamental_form, whitening
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import total_absolute_curvature
-from gating_core.geometry.metric import whitening
 from gating_core.jets.second_order import second_order_jet
 
 GRID = square_grid(21)

@@ -14,10 +14,10 @@ from gating_core.proved import (
     ProvedCurvature,
 )
 from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
+from ui import proved
 from ui.manifold import errors
 from ui.manifold.shared import TOTALS
-from ui.proved import section
-from ui.proved.section import PROOFS, NoProof, ProofRequest, ProvableSurface, prove
+from ui.proved import PROOFS, NoProof, ProofRequest, ProvableSurface, prove
 from ui.work import jobs, pool
 from ui.work.cache import Cache
 from ui.work.jobs import State
@@ -152,7 +152,7 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
 
 
 def test_partial_results_thin_out_and_grow(monkeypatch):
-    monkeypatch.setattr(section, "PARTIAL_SECONDS", 0.0)
+    monkeypatch.setattr(proved, "PARTIAL_SECONDS", 0.0)
     instance = ModelInstance(AttentionConfig(gate=GateConfig()), seed=614)
     request = ProofRequest(ProvableSurface(instance, chart_of(instance), None), 8000)
     steps, items = prove(request), []
@@ -165,7 +165,7 @@ def test_partial_results_thin_out_and_grow(monkeypatch):
     grown = items
     counts = [proof.count for proof in grown]
     assert len(grown) > 2
-    assert all(b >= section.PARTIAL_GROWTH * a for a, b in itertools.pairwise(counts))
+    assert all(b >= proved.PARTIAL_GROWTH * a for a, b in itertools.pairwise(counts))
     shares = [proof.open for proof in (*grown, last)]
     assert shares == sorted(shares, reverse=True)
     assert last.labels.element_size() == 1
@@ -176,7 +176,7 @@ def test_a_model_without_a_proof_is_told_in_one_sentence(monkeypatch):
         raise MissingRule("no error rule for sort")
         yield
 
-    monkeypatch.setattr(section, "proof_steps", no_steps)
+    monkeypatch.setattr(proved, "proof_steps", no_steps)
     monkeypatch.setattr(PROOFS, "cache", Cache(1e8))
     app = open_manifold()
     assert not app.error

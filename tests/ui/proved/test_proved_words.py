@@ -15,9 +15,11 @@ from gating_core.attention import AttentionConfig, GateConfig, build_attention
 from gating_core.experiments.instance import CHOSEN_SEEDS
 from gating_core.geometry import Integral, measure_surface, square_grid
 from gating_core.proved import LABELS, Budget, Interval, prove_curvature
-from ui.proved.section import ProofRequest, ProvableSurface, code_text
-from ui.proved.statements import (
+from ui.proved import (
+    ProofRequest,
+    ProvableSurface,
     cells_table,
+    code_text,
     contradicted,
     contradiction,
     contradictions,

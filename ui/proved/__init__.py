@@ -1,1 +1,0 @@
-"""The section on proved curvature, which several pages share: where is the sign of K proved?"""
