@@ -15,7 +15,7 @@ import torch
 from threadpoolctl import threadpool_limits
 from xdist.scheduler import LoadScopeScheduling
 
-from gating_core.memory import keep_at_hand
+from gating_core.process import keep_at_hand
 from tests.profiles import SOAK, load_profile
 from tests.served import Started, started
 

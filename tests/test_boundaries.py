@@ -26,11 +26,10 @@ SOURCES = sorted(
 SHIPPED = (".py", ".js", ".css", ".html", ".toml")
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which nobody fetches
 
-GROUND = {"assets", "characters", "checks", "forward_mode", "memory", "numerals", "randomness",
-          "rational", "points_last", "progress", "records", "typed"}  # fmt: skip
+GROUND = {"assets", "characters", "checks", "numerals", "randomness",
+          "rational", "points_last", "process", "progress", "records"}  # fmt: skip
 MAY_IMPORT = {  # rooms of the core, besides themselves
     **{name: set() for name in GROUND},
-    "characters": {"typed"},
     "records": {"assets"},
     "attention": GROUND,
     "tasks": GROUND,

@@ -130,7 +130,7 @@ def test_the_core_works_from_any_folder_without_the_extras(run, environment):
 LOADED = """
 import numpy as np
 from gating_core.experiments import comparison, depth
-from gating_core.experts.shipped import load_curves, load_samples
+from gating_core.experts import load_curves, load_samples
 from gating_core.geometry import square_grid
 from gating_core.lm.conversions import load_converted
 from gating_core.lm.corpus import excerpt_texts

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 from gating_core.attention.gates import GateConfig
 from gating_core.attention.layer import SINKS, AttentionLayer, LayerConfig
-from gating_core.attention.linear import LinearLayer, UnnormalisedLinearLayer
-from gating_core.attention.memory import MemoryLayer
-from gating_core.attention.tokens import TokenLayer
+from gating_core.attention.mechanisms import (
+    LinearLayer,
+    MemoryLayer,
+    TokenLayer,
+    UnnormalisedLinearLayer,
+)
 from gating_core.checks import check_choice, check_flag, check_integer
 
 # A name is a word of links and of controls, so that it never changes: "memory" are learned slots

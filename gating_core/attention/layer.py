@@ -78,7 +78,7 @@ class LayerRecord:
 
 
 class AttentionLayer(nn.Module):
-    """One attention layer; a mechanism is a subclass in a file of its own and a row of MECHANISMS.
+    """One attention layer; a mechanism is a subclass and a row of MECHANISMS.
 
     A mechanism makes its weights in `make_weights`, mixes values in `attend`, where it applies the
     gates of values, keys and queries (G2 to G4), and states its properties in class attributes.

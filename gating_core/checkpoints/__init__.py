@@ -5,13 +5,33 @@ attention layer of it; `head_map` makes a head a map of two numbers, which the g
 with bounds.
 """
 
-from gating_core.checkpoints.checkpoint import Checkpoint, open_checkpoint, read_layer
-from gating_core.checkpoints.head_map import DrawnGate, HeadMap, head_map
-from gating_core.checkpoints.layer import Layer, LayerPass, attend
-from gating_core.checkpoints.measures import HeadMeasures, entropies, measure_head
-from gating_core.checkpoints.planes import Plane, principal_plane, token_plane, weight_plane
-from gating_core.checkpoints.tokens import Tokens, shuffled_order
-from gating_core.checkpoints.twins import dealt_twin, offset_twin, sharp_twin
+from gating_core.checkpoints.head_map import (
+    DrawnGate,
+    HeadMap,
+    HeadMeasures,
+    Plane,
+    entropies,
+    head_map,
+    measure_head,
+    principal_plane,
+    token_plane,
+    weight_plane,
+)
+from gating_core.checkpoints.layer import (
+    Checkpoint,
+    Layer,
+    LayerPass,
+    attend,
+    open_checkpoint,
+    read_layer,
+)
+from gating_core.checkpoints.twins import (
+    Tokens,
+    dealt_twin,
+    offset_twin,
+    sharp_twin,
+    shuffled_order,
+)
 
 __all__ = [
     "Checkpoint",

@@ -1,11 +1,15 @@
-"""A head of a checkpoint as a map of two numbers, ready to be measured.
+"""A head of a checkpoint as a map of two numbers, and the measures of its surface and attention.
 
-The query's state lies on a plane; keys and values are those of a text and do not move. The plane is
-projected once: what the weights make of it are three queries and three logits of each gate. Scores
-are then affine in the two coordinates, whatever D is.
+The query's state lies on a plane, a chart [-1, 1]^2; keys and values are those of a text and do not
+move. The plane is projected once: what the weights make of it are three queries and three logits of
+each gate. Scores are then affine in the two coordinates, whatever D is.
 
 Bounds are those of the map with these projected numbers: the projection itself is one product in
 float64, and its rounding is not followed.
+
+Total curvature goes with the sharpness of a head. It is to be read beside that of twins
+(`gating_core.checkpoints.twins`), and beside the span of the surface: a total has no scale, and a
+speck may have a large one.
 
 Shapes: T tokens, n keys that may be attended to, N points, D width, d channels of a head.
 """
@@ -17,10 +21,121 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from gating_core.attention import SMALLEST_WEIGHT
 from gating_core.checkpoints.layer import Layer, by_head, check_states, factor
-from gating_core.checkpoints.planes import Plane
 from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.geometry import (
+    Grid,
+    Integral,
+    MeasuredSurface,
+    square_grid,
+    total_absolute_curvature,
+)
 from gating_core.randomness import generator
+
+# --- Planes of states -----------------------------------------------------------------------------
+
+
+# Chart coordinates of the three tokens of a `token_plane`.
+TRIANGLE = ((-0.75, -0.65), (0.75, -0.65), (0.0, 0.65))
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A chart (u, v) of states: origin + u e1 + v e2.
+
+    Attributes:
+        state: (3, D): the origin and the directions e1 and e2.
+        tokens: The three tokens that the plane goes through, or ``None``.
+        corners: (3, 2): where they stand in the chart, or ``None``.
+        weights: (3, 3) or ``None``: on the attention-weight chart the weights of the three tokens,
+            at the origin and along e1 and e2; a head's scores are then not asked.
+    """
+
+    state: torch.Tensor
+    tokens: tuple[int, int, int] | None = None
+    corners: torch.Tensor | None = None
+    weights: torch.Tensor | None = None
+
+    def project(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the chart coordinates (T, 2) of the points of the plane nearest to ``states``."""
+        return (states - self.state[0]) @ torch.linalg.pinv(self.state[1:])
+
+
+def principal_plane(states: torch.Tensor, width: float = 2.0) -> Plane:
+    """Return the principal plane of ``states`` (T, D).
+
+    The chart reaches ``width`` standard deviations from the mean along the two leading principal
+    axes. ``ValueError`` for states that span no plane.
+    """
+    states = _checked(states)
+    check_number("width", width, 1e-6, 1e6)
+    mean = states.mean(0)
+    centred = states - mean
+    # From the (T, T) products: D is the larger. Their eigenvectors are the left singular vectors.
+    squares, left = torch.linalg.eigh(centred @ centred.T)
+    lengths = squares[-2:].flip(0).clamp(min=0).sqrt()
+    if len(states) < 3 or not lengths[1] > 1e-7 * lengths[0]:
+        raise ValueError(f"the {len(states)} states span no plane; take a longer text")
+    axes = left[:, -2:].flip(1).T @ centred / lengths[:, None]
+    axes = axes * axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()  # one of two signs
+    deviations = lengths / len(states) ** 0.5
+    return Plane(torch.cat([mean[None], axes * (deviations * width)[:, None]]))
+
+
+def token_plane(states: torch.Tensor, a: int, b: int, c: int) -> Plane:
+    """Return the plane through the states of three tokens, which stand at `TRIANGLE`."""
+    corners = torch.tensor(TRIANGLE, dtype=torch.float64)
+    three, tokens = _three(states, a, b, c)
+    return Plane(_affine(corners) @ three, tokens, corners)
+
+
+def weight_plane(states: torch.Tensor, a: int, b: int, c: int) -> Plane:
+    """Return the attention-weight chart through three tokens of a context.
+
+    At each point the attention weights of the tokens are prescribed, all others are 0, and the
+    state is the same average of the three tokens' states. On the chart every weight is at least
+    .02; the tokens themselves stand outside of it.
+    """
+    three, tokens = _three(states, a, b, c)
+    # Orthogonal to (1, 1, 1), and as long as each other.
+    directions = torch.tensor([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]], dtype=torch.float64)
+    directions = directions / directions.norm(dim=1, keepdim=True)
+    directions = directions * ((1 / 3 - SMALLEST_WEIGHT) / directions.abs().sum(0).max())
+    weights = torch.cat([torch.full((1, 3), 1 / 3, dtype=torch.float64), directions])
+    corners = (torch.eye(3, dtype=torch.float64) - 1 / 3) @ torch.linalg.pinv(directions)
+    return Plane(weights @ three, tokens, corners, weights)
+
+
+def _affine(corners: torch.Tensor) -> torch.Tensor:
+    """(3, 3): from what stands at three ``corners`` (3, 2) to origin and directions."""
+    ones = torch.ones(3, 1, dtype=torch.float64)
+    return torch.linalg.inv(torch.cat([ones, corners], 1))
+
+
+def _three(
+    states: torch.Tensor, a: int, b: int, c: int
+) -> tuple[torch.Tensor, tuple[int, int, int]]:
+    states = _checked(states)
+    for token in (a, b, c):
+        check_integer("token", token, 0, len(states) - 1)
+    three = states[[a, b, c]]
+    if len({a, b, c}) < 3:
+        raise ValueError("a token is named twice, and two states span no plane; name a third one")
+    if torch.linalg.matrix_rank(three[1:] - three[0]) < 2:
+        raise ValueError("the three states lie on one line and span no plane; name other tokens")
+    return three, (a, b, c)
+
+
+def _checked(states: torch.Tensor) -> torch.Tensor:
+    states = torch.as_tensor(states, dtype=torch.float64)
+    if states.ndim != 2 or not states.isfinite().all():
+        raise ValueError(f"states has shape {tuple(states.shape)}; it must be (T, D), all finite")
+    return states
+
+
+# --- The map --------------------------------------------------------------------------------------
+
 
 OptionalTensor = torch.Tensor | None
 PER = ("channel", "head")
@@ -257,3 +372,59 @@ def _of_plane(plane: Plane, weight: torch.Tensor, bias: OptionalTensor, head: in
     if bias is not None:
         product[0] += bias[head]
     return product
+
+
+# --- Measures -------------------------------------------------------------------------------------
+
+
+SIDE = 31  # points along each side of the chart
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMeasures:
+    """The measurements of one head on a grid over a chart.
+
+    Attributes:
+        total: The integral of |K| dA, without a unit, and its error: rounding and discretisation.
+        negative_share: Share of it where K < 0, from 0 to 1; 0 where the total is.
+        span: Largest distance of an output from the outputs' mean, over that of a value from the
+            values' mean: the size of the surface within the hull of its values.
+        entropy: Of the attention weights, in nats: the mean over the chart.
+        proved_share: Share of the points whose |K| exceeds a rigorous bound of its error.
+    """
+
+    total: Integral
+    negative_share: float
+    span: float
+    entropy: float
+    proved_share: float
+
+
+@torch.no_grad()
+def measure_head(head: HeadMap, grid: Grid | None = None, bound: str = "rigorous") -> HeadMeasures:
+    """Measure a head over its chart, by default at 31 x 31 points, with rigorous bounds.
+
+    ``bound`` as in `second_order_jet`: "estimate" takes a third of the time, and proves nothing.
+    """
+    grid = square_grid(SIDE) if grid is None else grid
+    surface = MeasuredSurface(head, grid, bound=bound)
+    jet, field = surface.jet, surface.field
+    total = total_absolute_curvature(field, grid.weights)
+    density = field.gaussian * field.area_element * grid.weights.flatten()
+    negative = -float(density.clamp(max=0)[field.resolved].sum())
+    outputs = jet.value - jet.value.mean(0)
+    values = head.values - head.values.mean(0)
+    size, hull = (float(x.norm(dim=-1).max()) for x in (outputs, values))
+    proved = field.decided if field.bound_kind == "rigorous" else torch.zeros(1)
+    return HeadMeasures(
+        total=total,
+        negative_share=negative / float(total.value) if total.value > 0 else 0.0,
+        span=size / hull if hull else 0.0,
+        entropy=float(entropies(head.weights(grid.points)).mean()),
+        proved_share=float(proved.double().mean()),
+    )
+
+
+def entropies(weights: torch.Tensor) -> torch.Tensor:
+    """(...): the entropy in nats of each row of ``weights`` (..., n)."""
+    return torch.special.entr(weights).sum(-1)

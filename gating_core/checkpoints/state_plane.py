@@ -16,8 +16,7 @@ from typing import Any
 
 import torch
 
-from gating_core.checkpoints.measures import SIDE, entropies
-from gating_core.checkpoints.planes import Plane, principal_plane, token_plane
+from gating_core.checkpoints.head_map import SIDE, Plane, entropies, principal_plane, token_plane
 from gating_core.checks import check_choice, check_integer, quoted
 from gating_core.geometry import square_grid
 from gating_core.jets.bounded import Carrier

@@ -13,15 +13,13 @@ Shapes: n keys, N points, d channels of a head.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from gating_core.checkpoints.head_map import HeadMap, head_map
+from gating_core.checkpoints.head_map import HeadMap, Plane, entropies, head_map
 from gating_core.checkpoints.layer import Layer
-from gating_core.checkpoints.measures import entropies
-from gating_core.checkpoints.planes import Plane
 from gating_core.randomness import generator
 
 LARGEST_LOG_FACTOR = 30.0  # of scores, to base 2, either way
@@ -136,3 +134,34 @@ def _as_sharp(head: HeadMap, goal: float, points: torch.Tensor) -> HeadMap:
     if not abs(excess(found)) <= ENTROPY_TOLERANCE:  # NaN is no entropy, either
         raise ValueError(f"no factor of the scores gives a mean entropy of {goal:.9g} nats")
     return replace(head, sharpness=head.sharpness * 2.0**found)
+
+
+# --- The twin of shuffled text --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A text as a model reads it: ``ids``, ``words``, and which are ``special``, such as [CLS].
+
+    Words are the tokeniser's own names ("##ing" goes on with one).
+    """
+
+    ids: tuple[int, ...]
+    words: tuple[str, ...]
+    special: tuple[bool, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def shuffled_order(tokens: Tokens, seed: int = 0) -> tuple[int, ...]:
+    """Return for each place of a shuffled text the token that stands there, from 0.
+
+    The same tokens in random order; special ones stay where they are.
+    """
+    places = [i for i, special in enumerate(tokens.special) if not special]
+    draw = torch.randperm(len(places), generator=generator(seed, "shuffled text")).tolist()
+    order = list(range(len(tokens)))
+    for place, other in zip(places, draw, strict=True):
+        order[place] = places[other]
+    return tuple(order)

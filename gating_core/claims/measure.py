@@ -33,7 +33,7 @@ from gating_core.geometry.integrals import grid_integral
 from gating_core.geometry.surface import MeasuredSurface, SurfaceResult
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.second_order import jet_by_parts
-from gating_core.training.ensemble import batches_of
+from gating_core.training.trainer import batches_of
 
 REGIME = "aligned"  # the structured regime, in our reading
 GRID = 31  # points along each side

@@ -60,7 +60,7 @@ from gating_core.claims.verdicts import CLAIMS
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting
 from gating_core.experiments.depth import DepthRequest
 from gating_core.tasks import TASKS
-from gating_core.training.ensemble import batches_of
+from gating_core.training.trainer import batches_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -350,7 +350,7 @@ def run_study(
 def work_on(unit: Unit) -> list[Row]:
     """Do a unit in a worker process; return its rows."""
     from gating_core.claims.measure import unit_rows  # whoever waits for workers needs no torch
-    from gating_core.memory import keep_at_hand
+    from gating_core.process import keep_at_hand
 
     keep_at_hand()
     return unit_rows(unit)

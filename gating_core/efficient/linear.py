@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import torch
 
-from gating_core.attention.linear import feature_map
+from gating_core.attention.mechanisms import feature_map
 from gating_core.efficient.rows import check_mask
 
 

@@ -1,6 +1,13 @@
 """Attention as a mixture of experts: which of them data determine, and how much data it takes."""
 
-from gating_core.experts.entry import EntryMaps, EntryTree, entry_maps, entry_tree
+from gating_core.experts.entry import (
+    EntryMaps,
+    EntryTree,
+    entry_maps,
+    entry_tree,
+    trained_state,
+    with_state,
+)
 from gating_core.experts.identifiability import (
     NULL_SHARE,
     Moves,
@@ -23,6 +30,7 @@ from gating_core.experts.learning_curves import (
     Ratio,
     accuracies_at,
     curves_of,
+    load_curves,
 )
 from gating_core.experts.sample_efficiency import (
     Learned,
@@ -31,11 +39,10 @@ from gating_core.experts.sample_efficiency import (
     expert_errors,
     gathered,
     learn,
+    load_samples,
     slope,
 )
-from gating_core.experts.shipped import load_curves, load_samples
 from gating_core.experts.students import GATES, SIZES, Sizes, expert_maps
-from gating_core.experts.trained import trained_state, with_state
 
 __all__ = [
     "COUNTS",

@@ -8,9 +8,14 @@ import logging
 import numpy as np
 import torch
 
-from gating_core.experts.learning_curves import COUNTS, CurvesRequest, accuracies_at, curves_of
-from gating_core.experts.sample_efficiency import SampleRequest, gathered, learn
-from gating_core.experts.shipped import CURVES, SAMPLES
+from gating_core.experts.learning_curves import (
+    COUNTS,
+    CURVES,
+    CurvesRequest,
+    accuracies_at,
+    curves_of,
+)
+from gating_core.experts.sample_efficiency import SAMPLES, SampleRequest, gathered, learn
 from gating_core.experts.students import GATES
 from gating_core.records import save_record
 

@@ -12,17 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gating_core.assets import ASSETS
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.claims.claim import THRESHOLDS, Thresholds, Word
 from gating_core.claims.equality import equality_word
 from gating_core.claims.statistics import Equivalence, Paired, equivalence, holm, paired
 from gating_core.experiments.comparison.setting import LIMITS, VARIANTS, Setting
 from gating_core.progress import Progress, silent
+from gating_core.records import load_record
 from gating_core.tasks.task import make_task
-from gating_core.training.ensemble import batches_of
 from gating_core.training.trained import MeanInterval, mean_interval
-from gating_core.training.trainer import Trainer
+from gating_core.training.trainer import Trainer, batches_of
 
+CURVES = ASSETS / "experts" / "curves.safetensors"  # bundled
 COUNTS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)  # training points
 TEST_POINTS = 1000
 UNGATED = "ungated"
@@ -221,3 +223,8 @@ def accuracies_at(
 def curves_of(request: CurvesRequest, accuracies: Sequence[np.ndarray]) -> LearningCurves:
     """The curves from the accuracies (V, S) that `accuracies_at` yields for each of `COUNTS`."""
     return LearningCurves(request, np.array(COUNTS, dtype=float), np.stack(accuracies, -1))
+
+
+def load_curves() -> LearningCurves:
+    """The bundled learning curves."""
+    return load_record(LearningCurves, CURVES, "holds no learning curves")

@@ -14,20 +14,23 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from gating_core.assets import ASSETS
 from gating_core.checks import check_integer, check_number
-from gating_core.experts.least_squares import least_squares
 from gating_core.experts.students import (
     PARAMETER_SCALE,
     POINTS,
     Sizes,
     Student,
     expected,
+    least_squares,
     make_design,
 )
 from gating_core.progress import Progress, silent
 from gating_core.randomness import normal
+from gating_core.records import load_record
 from gating_core.training.trained import MeanInterval, mean_interval
 
+SAMPLES = ASSETS / "experts" / "samples.safetensors"  # bundled
 NOISE_RANGE = (0.01, 3.0)  # of one measurement; outputs are about one
 REPEATS_RANGE = (2, 64)
 DECADES_RANGE = (2, 8)
@@ -267,3 +270,8 @@ def _drawn(student: Student, seeds: tuple[int, ...], name: str, *axes: int) -> t
         for part, shape in student.shapes.items()
     ]
     return torch.cat([part.flatten(1 + len(axes)) for part in parts], -1)
+
+
+def load_samples() -> dict[str, Learned]:
+    """The bundled errors of experts, by gate."""
+    return load_record(dict[str, Learned], SAMPLES, "holds no errors of experts")

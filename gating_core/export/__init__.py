@@ -1,7 +1,7 @@
 """Files to keep: weights, histories, a script, a notebook, and surfaces for other programs."""
 
 from gating_core.export.notebook import notebook_text
-from gating_core.export.script import script_problem, script_text
+from gating_core.export.script import log_csv, script_problem, script_text, weights_file
 from gating_core.export.surface import (
     Colours,
     Surface,
@@ -10,7 +10,6 @@ from gating_core.export.surface import (
     picture_pixels,
     surface_file,
 )
-from gating_core.export.weights import log_csv, weights_file
 
 __all__ = [
     "Colours",

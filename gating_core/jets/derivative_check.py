@@ -17,10 +17,10 @@ from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
-from gating_core.forward_mode import one_at_a_time
 from gating_core.jets.bounded import LAYOUT
 from gating_core.jets.jet import rule_name
 from gating_core.jets.map_check import FEW, evaluate
+from gating_core.process import one_at_a_time
 
 STEP = 1e-4  # of difference quotients
 STEPS = (0.0, STEP, -STEP, STEP / 2, -STEP / 2)

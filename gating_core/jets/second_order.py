@@ -23,7 +23,6 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gating_core.checks import check_choice, check_points, check_weights
-from gating_core.forward_mode import one_at_a_time
 from gating_core.jets import compositions as compositions  # these enter their rules into the table
 from gating_core.jets import rules as rules
 from gating_core.jets import softmax as softmax
@@ -67,6 +66,7 @@ from gating_core.jets.map_check import (
 from gating_core.jets.polynomials import monomials
 from gating_core.jets.taylor import TaylorModel
 from gating_core.jets.unchanged import is_scripted
+from gating_core.process import one_at_a_time
 from gating_core.progress import Progress, silent
 
 BOUNDS = ("estimate", "rigorous")

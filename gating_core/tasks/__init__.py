@@ -2,13 +2,17 @@
 
 from gating_core.tasks.own import (
     EXAMPLE_CSV,
+    LARGEST_BYTES,
+    MOST_CLASSES,
+    MOST_POINTS,
     TASK_NAME,
     OwnData,
+    OwnDataError,
     drawn_data,
     parse_csv,
+    quote,
     train_counts,
 )
-from gating_core.tasks.table import LARGEST_BYTES, MOST_CLASSES, MOST_POINTS, OwnDataError, quote
 from gating_core.tasks.task import TASKS, TRAIN_SHARE_RANGE, Task, make_task
 
 __all__ = [

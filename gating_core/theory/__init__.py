@@ -11,7 +11,6 @@ from gating_core.geometry.keys import (
     key_sign,
     with_sink,
 )
-from gating_core.theory.breaks import CAUSES
 from gating_core.theory.conic import (
     ConicResult,
     Exponents,
@@ -20,13 +19,6 @@ from gating_core.theory.conic import (
     measure_conic,
     quadratic_form,
     with_exponents,
-)
-from gating_core.theory.counterexamples import (
-    COUNTEREXAMPLES,
-    THEOREM_GAPS,
-    Counterexample,
-    MeasuredCounterexample,
-    measure_counterexample,
 )
 from gating_core.theory.curvature_formula import (
     CurvatureTerms,
@@ -38,12 +30,7 @@ from gating_core.theory.curvature_formula import (
     gate_values,
     sheet,
 )
-from gating_core.theory.design import (
-    SHAPES,
-    DesignedGate,
-    GateDesign,
-    design,
-)
+from gating_core.theory.enclosure import CAUSES
 from gating_core.theory.formula import (
     GRAMMAR,
     LONGEST_FORMULA,
@@ -56,26 +43,13 @@ from gating_core.theory.gallery import (
     FIRST_RADIUS,
     GALLERY,
     RADIUS_RANGE,
+    SHAPES,
+    DesignedGate,
     GateCase,
     own_case,
     sphere_case,
 )
-from gating_core.theory.key_surface import (
-    KeysAtPoint,
-    KeySurface,
-    barycentric_coordinates,
-    key_fields,
-    keys_at,
-    measure_keys,
-    random_keys,
-)
 from gating_core.theory.measure import (
-    MeasuredGate,
-    Reference,
-    measure_any_gate,
-    measure_gate,
-)
-from gating_core.theory.whole_chart import (
     ALGEBRA,
     BENT,
     FLAT,
@@ -83,9 +57,29 @@ from gating_core.theory.whole_chart import (
     NEGATIVE,
     POSITIVE,
     VERDICTS,
+    GateDesign,
     GateVerdict,
+    MeasuredGate,
+    Reference,
     SignShares,
+    design,
+    measure_any_gate,
+    measure_gate,
     sign_shares,
+)
+from gating_core.theory.ungated import (
+    COUNTEREXAMPLES,
+    THEOREM_GAPS,
+    Counterexample,
+    KeysAtPoint,
+    KeySurface,
+    MeasuredCounterexample,
+    barycentric_coordinates,
+    key_fields,
+    keys_at,
+    measure_counterexample,
+    measure_keys,
+    random_keys,
 )
 
 __all__ = [

@@ -1,10 +1,15 @@
-"""A gallery of gates and their known curvature, the sphere by gating first.
+"""A gallery of gates and their known curvature, the sphere by gating first, and gates for a shape.
 
-All act on the sheet (u, v, 1) over [-1, 1]^2, and all are formulas: one for a scalar gate, three
-for one gate per channel. Where K is known in closed form it is given, derived by hand and not from
-`curvature_formula`: for quadrics from their equation F = 0 by
+All act on the sheet (u, v, 1) over [-1, 1]^2, and those of the gallery are formulas: one for a
+scalar gate, three for one gate per channel. Where K is known in closed form it is given, derived by
+hand and not from `curvature_formula`: for quadrics from their equation F = 0 by
 K = grad F adj(Hess F) grad F / |grad F|^4
 (Goldman, *Curvature formulas for implicit curves and surfaces*, CAGD 22, 2005).
+
+A star-shaped surface is a radius R for every direction. The gate g = R(y/|y|) / |y| moves every
+point y of the sheet along its ray to the surface: its image is the part of the shape that the
+sheet covers, seen from the origin. A sigmoid gate lies in (0, 1), so that it
+reaches exactly the shapes that lie between the origin and the sheet.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import torch
 
 from gating_core.checks import check_choice, check_number
 from gating_core.jets.bounded import Bounded
+from gating_core.theory.curvature_formula import sheet
 from gating_core.theory.formula import Formula, parse_formula
 
 KINDS = ("scalar", "channelwise", "elementwise", "normalisation")
@@ -225,3 +231,85 @@ GALLERY: dict[str, GateCase] = {
     ),
     "own": own_case(),
 }  # fmt: skip
+
+
+# --- Gates for a shape ----------------------------------------------------------------------------
+
+
+SHAPE_SIZE_RANGE = (0.05, 5.0)
+BUMPS = 0.12  # their height, of the sphere's radius
+WAVES = 4.0  # radians of the bumps' waves for one unit of direction
+SADDLE_DEPTH = 2.5  # 1/g at the middle of the saddle
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A star-shaped surface: ``radius`` maps unit vectors (N, 3) to distances (N, 1)."""
+
+    radius: Callable[[torch.Tensor], torch.Tensor]
+    why: str
+
+
+def _sphere(d: torch.Tensor) -> torch.Tensor:
+    return 1 + 0 * d[:, :1]
+
+
+def _ellipsoid(d: torch.Tensor) -> torch.Tensor:
+    x, y, z = (d * d).split(1, -1)
+    return (x / 1.5625 + y / 0.5625 + z).rsqrt()
+
+
+def _bumpy(d: torch.Tensor) -> torch.Tensor:
+    x, y, _ = (d * WAVES).split(1, -1)
+    return 1 + BUMPS * (torch.cos(x) * torch.cos(y))
+
+
+def _rounded_cube(d: torch.Tensor) -> torch.Tensor:
+    fourth = (d * d) * (d * d)
+    return fourth.sum(-1, keepdim=True).sqrt().rsqrt()
+
+
+def _saddle(d: torch.Tensor) -> torch.Tensor:
+    x, y, z = d.split(1, -1)
+    return z / (SADDLE_DEPTH * z * z + x * x - y * y)
+
+
+SHAPES: dict[str, Shape] = {
+    "sphere": Shape(_sphere, "all distances from the origin are equal"),
+    "ellipsoid": Shape(_ellipsoid, "semi-axes 1.25, 0.75 and 1"),
+    "bumpy sphere": Shape(_bumpy, "a sphere with waves in two directions"),
+    "rounded cube": Shape(_rounded_cube, "the sum of fourth powers is constant"),
+    "saddle": Shape(_saddle, "a piece of a hyperboloid of one sheet"),
+}
+
+
+@dataclass(frozen=True)
+class DesignedGate:
+    """A callable (N, 2) -> (N, 1): the gate for ``size`` times the shape called ``name``."""
+
+    name: str
+    size: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("shape", self.name, SHAPES)
+        check_number("size", self.size, *SHAPE_SIZE_RANGE)
+
+    def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 1): the shape's radius over the sheet's distance from 0, at ``points`` (N, 2)."""
+        y = sheet(points)
+        over = (y * y).sum(-1, keepdim=True).rsqrt()
+        return self.size * (SHAPES[self.name].radius(y * over) * over)
+
+
+@dataclass(frozen=True)
+class RadialGraph:
+    """A callable (N, 2) -> (N, 3): the shape itself over the sheet's directions, without a gate."""
+
+    name: str
+    size: float = 1.0
+
+    def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 3): the points of the shape in the directions of the sheet at ``points`` (N, 2)."""
+        direction = sheet(points)
+        direction = direction / (direction * direction).sum(-1, keepdim=True).sqrt()
+        return self.size * (SHAPES[self.name].radius(direction) * direction)

@@ -29,9 +29,8 @@ from gating_core.jets.second_order import second_order_jet
 from gating_core.proved import Budget, ProvedCurvature, prove_curvature
 from gating_core.randomness import generator
 from gating_core.tasks.task import Task, make_task
-from gating_core.training.ensemble import Batches
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
-from gating_core.training.trainer import Trainer
+from gating_core.training.trainer import Batches, Trainer
 from tests.benchmarks.rows import Row, in_turns, row, timed
 
 Function = Callable[[torch.Tensor], torch.Tensor]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gating_core import memory
+from gating_core import process
 
 ROOT = Path(__file__).resolve().parents[2]
 # In a process of its own: what is told to the allocator holds until its end.
@@ -21,7 +21,7 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 before = share_cleared()  # before imports: freeing a large block moves glibc's thresholds
-from gating_core.memory import LARGE_BYTES, keep_at_hand
+from gating_core.process import LARGE_BYTES, keep_at_hand
 keep_at_hand()
 after = share_cleared()
 held = resident()
@@ -47,10 +47,10 @@ def test_pages_are_cleared_once_and_what_is_large_goes_back():
     assert kept < 0.1
 
 
-@pytest.mark.parametrize("error", memory.OTHER_ALLOCATOR)
+@pytest.mark.parametrize("error", process.OTHER_ALLOCATOR)
 def test_another_allocator_is_left_alone(monkeypatch, error):
     def refuse(name):
         raise error
 
     monkeypatch.setattr(ctypes, "CDLL", refuse)
-    memory.keep_at_hand()
+    process.keep_at_hand()

@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.characters import CHARACTERS, encode, read_typed
+from gating_core.characters import (
+    CHARACTERS,
+    encode,
+    name,
+    normalise,
+    read_typed,
+    without_ignorable,
+)
 from gating_core.theory import FormulaError, parse_formula
-from gating_core.typed import name, normalise, without_ignorable
 
 TEXTS = st.text(max_size=20) | st.text(CHARACTERS + "\u0301\u0303\u0308\u00a0\t\u200b\u00ad")
 

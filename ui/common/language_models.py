@@ -10,11 +10,10 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.characters import CHARACTERS, read_typed
+from gating_core.characters import CHARACTERS, invisible, name, read_typed
 from gating_core.lm.corpus import LANGUAGES, read_excerpt
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import MODELS, load_model
-from gating_core.typed import invisible, name
 from ui.foreign import as_code, in_plot
 from ui.limits import LOADED_MODELS, READ_CHARACTERS
 

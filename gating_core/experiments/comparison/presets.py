@@ -28,9 +28,8 @@ from gating_core.geometry.grid import Grid
 from gating_core.geometry.surface import SurfaceResult
 from gating_core.geometry.verdict import Verdict
 from gating_core.records import load_record, save_record
-from gating_core.training.ensemble import batches_of
 from gating_core.training.trained import TrainedEnsemble
-from gating_core.training.trainer import Snapshot
+from gating_core.training.trainer import Snapshot, batches_of
 
 FOLDER = ASSETS / "presets"
 PRESETS = {task: replace(FIRST_SETTING, task=task) for task in ("circle", "xor", "moons", "linear")}

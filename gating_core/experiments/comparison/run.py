@@ -16,7 +16,6 @@ from gating_core.checks import check_integer
 from gating_core.experiments.comparison.setting import LIMITS, Setting
 from gating_core.progress import Progress, silent
 from gating_core.tasks.task import Task
-from gating_core.training.ensemble import batches_of
 from gating_core.training.trained import TrainedEnsemble
 from gating_core.training.trainer import (
     SNAPSHOTS,
@@ -24,6 +23,7 @@ from gating_core.training.trainer import (
     Snapshot,
     Trainer,
     TrainingDiverged,
+    batches_of,
     ensemble_of,
     snapshot_steps,
 )

@@ -8,7 +8,7 @@ import torch
 
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.linear import feature_map
+from gating_core.attention.mechanisms import feature_map
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import nested_jet, second_order_jet

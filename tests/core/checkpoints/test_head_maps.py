@@ -17,8 +17,8 @@ from gating_core.checkpoints import (
     token_plane,
     weight_plane,
 )
+from gating_core.checkpoints.head_map import TRIANGLE
 from gating_core.checkpoints.layer import by_head
-from gating_core.checkpoints.planes import TRIANGLE
 from gating_core.lm.shipped import model_path
 from tests.core.checkpoints.tiny import LAYERS, drawn_layer, drawn_states
 

@@ -4,8 +4,7 @@ import pytest
 import scipy.optimize
 import torch
 
-from gating_core.experts.least_squares import least_squares
-from gating_core.experts.students import GATES, Sizes, Student, make_design
+from gating_core.experts.students import GATES, Sizes, Student, least_squares, make_design
 from gating_core.randomness import generator
 
 SIZES = Sizes(model_dim=3, channels=2, tokens=2)
@@ -52,7 +51,7 @@ def test_linear_problems_are_solved_exactly():
 
 @pytest.mark.parametrize("chunk", [1, 100_000])
 def test_each_problem_has_inputs_of_its_own(chunk, monkeypatch):
-    monkeypatch.setattr("gating_core.experts.least_squares.CHUNK_NUMBERS", chunk)
+    monkeypatch.setattr("gating_core.experts.students.CHUNK_NUMBERS", chunk)
     matrices, targets = normal("matrices", 5, 12, 4), normal("targets", 5, 12)
     start = torch.zeros(5, 4).double()
     fits = least_squares(lambda p, matrix: matrix @ p, targets, start, (matrices,))

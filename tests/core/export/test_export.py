@@ -26,8 +26,7 @@ from gating_core.attention.gates import (
 )
 from gating_core.attention.layer import SINKS
 from gating_core.attention.stack import build_classifier
-from gating_core.export.script import SCRIPT, script_text
-from gating_core.export.weights import log_csv, weights_file
+from gating_core.export.script import SCRIPT, log_csv, script_text, weights_file
 from gating_core.records import tensors_and_metadata
 from gating_core.tasks.own import EXAMPLE_CSV, own_task, parse_csv
 from gating_core.tasks.task import Task, make_task

@@ -25,7 +25,7 @@ from gating_core.geometry.verdict import (
     UNKNOWN,
 )
 from gating_core.jets.second_order import second_order_jet
-from gating_core.theory.key_surface import KeySurface
+from gating_core.theory.ungated import KeySurface
 
 GRID = square_grid(11)
 TORUS, PLANE = (measure_surface(SURFACES[name].chart, GRID) for name in ("torus", "warped plane"))

@@ -15,7 +15,7 @@ from gating_core.checkpoints import (
     principal_plane,
     shuffled_order,
 )
-from gating_core.checkpoints.planes import TRIANGLE
+from gating_core.checkpoints.head_map import TRIANGLE
 from gating_core.geometry import square_grid
 from gating_core.real_heads import (
     BUNDLED_PLANES,

@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.tasks.own import EXAMPLE_CSV, TRAIN_SHARE, drawn_data, own_task, parse_csv
-from gating_core.tasks.table import COLUMNS, OwnDataError, read_table
-from gating_core.typed import normalise
+from gating_core.characters import normalise
+from gating_core.tasks.own import (
+    COLUMNS,
+    EXAMPLE_CSV,
+    TRAIN_SHARE,
+    OwnDataError,
+    drawn_data,
+    own_task,
+    parse_csv,
+    read_table,
+)
 from ui.decision_boundary.own_data import scaling_text, split_text
 
 ROWS = [

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
-from gating_core.tasks.table import LARGEST_BYTES, OwnDataError
+from gating_core.tasks.own import EXAMPLE_CSV, LARGEST_BYTES, OwnDataError, parse_csv
 from tests.core.tasks.test_own_data import GOOD, check_own_or_refused
 from tests.profiles import fuzz
 from tests.ui.foreign_words import HOSTILE

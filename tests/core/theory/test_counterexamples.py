@@ -5,7 +5,7 @@ import pytest
 
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.verdict import CURVED, FLAT
-from gating_core.theory.counterexamples import COUNTEREXAMPLES, measure_counterexample
+from gating_core.theory.ungated import COUNTEREXAMPLES, measure_counterexample
 
 GRID = square_grid(11)
 

@@ -8,11 +8,8 @@ import pytest
 
 from gating_core.geometry.grid import square_grid
 from gating_core.theory.curvature_formula import sheet
-from gating_core.theory.design import (
-    SHAPES,
-    DesignedGate,
-    design,
-)
+from gating_core.theory.gallery import SHAPES, DesignedGate
+from gating_core.theory.measure import design
 
 GRID = square_grid(15)
 designed = cache(lambda name, size: design(name, size, GRID))  # takes up to a second

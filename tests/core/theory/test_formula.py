@@ -13,8 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.jets.second_order import nested_jet, second_order_jet
-from gating_core.theory.expression import FUNCTIONS, Constant, parts_of
-from gating_core.theory.formula import Formula, FormulaError, parse_formula
+from gating_core.theory.formula import (
+    FUNCTIONS,
+    Constant,
+    Formula,
+    FormulaError,
+    parse_formula,
+    parts_of,
+)
 from tests.core import exact
 
 MOST_CALLS = 50_000  # of functions: far more than any text of 200 characters needs

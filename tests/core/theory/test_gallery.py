@@ -17,8 +17,7 @@ from gating_core.theory.gallery import (
     own_case,
     sphere_case,
 )
-from gating_core.theory.measure import measure_gate
-from gating_core.theory.whole_chart import (
+from gating_core.theory.measure import (
     BENT,
     FLAT,
     MIXED,
@@ -26,6 +25,7 @@ from gating_core.theory.whole_chart import (
     POSITIVE,
     UNKNOWN,
     VERDICTS,
+    measure_gate,
 )
 from tests.core import exact
 from tests.core.theory.test_formula import Exact

@@ -19,14 +19,20 @@ from gating_core.proved import NEGATIVE as DOWN
 from gating_core.proved import OPEN
 from gating_core.proved import POSITIVE as UP
 from gating_core.proved.signs import LABELS
-from gating_core.theory import breaks
-from gating_core.theory.breaks import BROKEN, OUTSIDE, SMOOTH, breaks_of, smoothness
-from gating_core.theory.enclosure import GateJudge, sign_steps
-from gating_core.theory.expression import FUNCTIONS, parts_of
-from gating_core.theory.formula import FormulaError, parse_formula
+from gating_core.theory import enclosure
+from gating_core.theory.algebra import Algebra, algebra_of
+from gating_core.theory.enclosure import (
+    BROKEN,
+    OUTSIDE,
+    SMOOTH,
+    GateJudge,
+    breaks_of,
+    sign_steps,
+    smoothness,
+)
+from gating_core.theory.formula import FUNCTIONS, FormulaError, parse_formula, parts_of
 from gating_core.theory.gallery import GALLERY, own_case
-from gating_core.theory.measure import measure_any_gate, measure_gate
-from gating_core.theory.whole_chart import (
+from gating_core.theory.measure import (
     ALGEBRA,
     BENT,
     FLAT,
@@ -34,8 +40,8 @@ from gating_core.theory.whole_chart import (
     NEGATIVE,
     POSITIVE,
     UNKNOWN,
-    Algebra,
-    algebra_of,
+    measure_any_gate,
+    measure_gate,
     sign_shares,
 )
 from tests.core import exact
@@ -327,7 +333,7 @@ def test_where_a_gate_is_smooth_broken_or_none_adds_up(monkeypatch):
     assert found.rough == 0
     assert found.broken.radius.max() == 2.0**-9
     assert (found.smooth.centres[:, 0] > 0).all()
-    monkeypatch.setattr(breaks, "MOST_WORK", 4096)  # fewer cells than the kink needs
+    monkeypatch.setattr(enclosure, "MOST_WORK", 4096)  # fewer cells than the kink needs
     few = breaks_of(lambda p: p[:, :1].abs() + 1)
     assert few.rough > 0
     assert few.smooth.share + few.broken.share + few.rough == 1
@@ -413,7 +419,7 @@ def test_algebra_takes_the_strength_as_the_sheet_does(strength):
 def test_sympy_is_imported_where_a_formula_needs_it_and_not_before():
     code = (
         "import sys, gating_core, gating_core.theory; assert 'sympy' not in sys.modules;"
-        "from gating_core.theory.whole_chart import algebra_of;"
+        "from gating_core.theory.measure import algebra_of;"
         "from gating_core.theory import parse_formula;"
         "algebra_of((parse_formula('u').expression,), 1.0); assert 'sympy' in sys.modules"
     )

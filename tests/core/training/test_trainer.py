@@ -10,10 +10,9 @@ import torch
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_classifier, restore
 from gating_core.tasks.task import make_task
-from gating_core.training.ensemble import Batches
 from gating_core.training.recipe import GOOD_START, OPTIMISERS, Recipe
 from gating_core.training.trained import cross_entropies
-from gating_core.training.trainer import Trainer, TrainingDiverged
+from gating_core.training.trainer import Batches, Trainer, TrainingDiverged
 
 GATED = AttentionConfig(model_dim=8, gate=GateConfig())
 UNGATED = replace(GATED, gate=None)

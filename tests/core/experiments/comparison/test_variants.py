@@ -15,7 +15,7 @@ from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import second_order_jet
 from gating_core.randomness import generator
-from gating_core.training.ensemble import batches_of
+from gating_core.training.trainer import batches_of
 from tests.core import exact
 
 POINTS = torch.rand(9, 2, generator=generator(0, "test"), dtype=torch.float64) * 2 - 1

@@ -1,4 +1,9 @@
-"""Polynomials in the functions of formulas, with their derivatives and relations.
+"""Algebra on a gated sheet: is K zero identically, or nowhere of one sign?
+
+K times a positive function is a polynomial in u, v and the functions of the formula. If all its
+coefficients are zero, K is zero wherever the formula is smooth. If it is a product of even powers
+and of factors whose monomials are all squares with coefficients of one sign, K is nowhere of the
+other sign. For polynomials that are too large nothing is proved.
 
 Every function in an expression becomes a generator of a polynomial ring over the rationals, with
 its derivatives by the chain rule and the relation that it satisfies, if any: r a = 1 for a
@@ -13,10 +18,12 @@ Source: Bronstein, *Symbolic Integration I*, 2nd ed., chapter 3 (differential ex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from gating_core.theory.expression import (
+from gating_core.theory.formula import (
     Call,
     Constant,
     Coordinate,
@@ -302,3 +309,72 @@ class DifferentialRing:
                 return 0
             signs.add(1 if coefficient > 0 else -1)
         return signs.pop() if len(signs) == 1 else 0
+
+
+# --- What it says of K ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """The facts that algebra proves of a gated sheet wherever its formulas are smooth.
+
+    ``flat``: K = 0. ``plane``: it does not bend either, so that it lies in a plane. ``sign``: 1 if
+    K >= 0, -1 if K <= 0, 0 if neither is proved.
+    """
+
+    flat: bool = False
+    plane: bool = False
+    sign: int = 0
+
+
+@lru_cache(maxsize=256)
+def algebra_of(expressions: tuple[Expression, ...], strength: float) -> Algebra:
+    """Examine the sheet under one gate, or one for each of three channels, at a ``strength``."""
+    try:
+        return (
+            _scalar(expressions[0], strength)
+            if len(expressions) == 1
+            else _channels(expressions, strength)
+        )
+    except (PolynomialTooLarge, ZeroDivisionError, OverflowError):
+        return Algebra()
+
+
+def _scalar(expression: Expression, strength: float) -> Algebra:
+    """Algebra by the curvature formula: K has the sign of det Hess(1/g)."""
+    field = DifferentialRing(_mixed(expression, strength))
+    rho = field.reciprocal(_mixed(expression, strength))
+    _, _, uu, uv, vv = field.derivatives(rho)
+    if all(not field.reduced(x) for x in (uu, uv, vv)):
+        return Algebra(flat=True, plane=True)
+    hessian = field.reduced(field.product(uu, vv) - field.product(uv, uv))
+    return Algebra(flat=True) if not hessian else Algebra(sign=field.definite(hessian))
+
+
+def _channels(expressions: Sequence[Expression], strength: float) -> Algebra:
+    """Algebra by the second fundamental form of (g_1 u, g_2 v, g_3)."""
+    axes: tuple[Expression, ...] = Coordinate("u"), Coordinate("v"), Constant(1.0, "1")
+    sheet = [Operation("*", _mixed(g, strength), x) for g, x in zip(expressions, axes, strict=True)]
+    field = DifferentialRing(*sheet)
+    rows = list(zip(*(field.derivatives(field.polynomial(y)) for y in sheet), strict=True))
+    a, b = rows[0], rows[1]
+    times = field.product
+    normal = [times(a[i - 2], b[i - 1]) - times(a[i - 1], b[i - 2]) for i in range(3)]
+    uu, uv, vv = (
+        sum((times(n, y) for n, y in zip(normal, row, strict=True)), field.zero) for row in rows[2:]
+    )
+    if all(not field.reduced(x) for x in (uu, uv, vv)):
+        return Algebra(flat=True, plane=True)
+    form = field.reduced(times(uu, vv) - times(uv, uv))
+    return Algebra(flat=True) if not form else Algebra(sign=field.definite(form))
+
+
+def _mixed(gate: Expression, strength: float) -> Expression:
+    """(1 - strength) + strength g, rounded as on the grid; a quotient stays one."""
+    if strength == 1:
+        return gate
+    rest, share = Constant(1 - strength, "1 - s"), Constant(strength, "s")
+    if isinstance(gate, Operation) and gate.sign == "/":
+        over = Operation("+", Operation("*", rest, gate.right), Operation("*", share, gate.left))
+        return Operation("/", over, gate.right)
+    return Operation("+", rest, Operation("*", share, gate))

@@ -1,9 +1,13 @@
-"""The allocator of a process that computes: freed memory is kept for the next array."""
+"""A process that computes: its allocator keeps freed memory, its threads share forward mode."""
 
 from __future__ import annotations
 
 import ctypes
+import threading
+from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as in malloc.h
 LARGE_BYTES = 1_000_000  # of an array that is mapped by itself: larger than those of jets
@@ -22,3 +26,25 @@ def keep_at_hand() -> None:
         library = ctypes.CDLL(None)
         library.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
         library.mallopt(M_TRIM_THRESHOLD, AT_HAND_BYTES)
+
+
+# --- Forward mode ---------------------------------------------------------------------------------
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+_lock = threading.RLock()  # forward mode has one level for all threads of a process
+
+
+def one_at_a_time(derivative: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return ``derivative``, which uses forward mode, as a function that several threads may call.
+
+    A call waits until that of another thread has returned.
+    """
+
+    @wraps(derivative)
+    def locked(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        with _lock:
+            return derivative(*arguments, **named)
+
+    return locked
