@@ -245,7 +245,7 @@ def beside_sink(logits, w):
 def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHTS_NAME) -> str:
     """The text of a script that rebuilds the member with ``seed`` and measures it again.
 
-    It needs torch and safetensors, and beside it the file of `export.weights_file`, called
+    It needs torch and safetensors, and beside it the file of `weights_file`, called
     ``weights_name``. ``ValueError`` for a model that has no script (`script_problem`), an unknown
     seed, and a name that is not plain.
     """
