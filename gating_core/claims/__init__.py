@@ -5,7 +5,6 @@ Verdicts and the store need NumPy and SciPy alone. A run on a cluster needs Dask
 """
 
 from gating_core.claims.claim import CRITERIA, THRESHOLDS, V1, V2, WORDS, Verdict, Word
-from gating_core.claims.report import Picture, report
 from gating_core.claims.rows import ModelRow, StackRow, csv_rows, csv_text, sorted_out
 from gating_core.claims.store import Refused, Store, default_path, is_written
 from gating_core.claims.study import SELECTIONS, STUDY_VERSION, Selection, Unreachable, run_study
@@ -14,13 +13,14 @@ from gating_core.claims.verdicts import (
     accuracies,
     in_place_of_base,
     models_of,
+    report,
     verdict,
     verdicts,
 )
 
 __all__ = [
     "CLAIMS", "CRITERIA", "SELECTIONS", "STUDY_VERSION", "THRESHOLDS", "V1", "V2", "WORDS",
-    "ModelRow", "Picture", "Refused", "Selection", "StackRow", "Store", "Unreachable", "Verdict",
+    "ModelRow", "Refused", "Selection", "StackRow", "Store", "Unreachable", "Verdict",
     "Word", "accuracies", "csv_rows", "csv_text", "default_path", "in_place_of_base", "is_written",
     "models_of", "report", "run_study", "sorted_out", "verdict", "verdicts",
 ]  # fmt: skip

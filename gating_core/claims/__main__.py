@@ -20,9 +20,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from gating_core.claims.claim import V2
-from gating_core.claims.design import PARTS
-from gating_core.claims.report import Pictures, report
+from gating_core.claims.claim import PARTS, V2
 from gating_core.claims.rows import ModelRow, StackRow, csv_text
 from gating_core.claims.store import Refused, Store, default_path
 from gating_core.claims.study import (
@@ -33,17 +31,15 @@ from gating_core.claims.study import (
     progress_text,
     run_study,
 )
-from gating_core.claims.verdicts import CLAIMS
+from gating_core.claims.verdicts import CLAIMS, report
 
 COMPLETE, INCOMPLETE, WRONG, REFUSED, NO_SCHEDULER, STOPPED = 0, 1, 2, 3, 4, 130
 COMMANDS = ("run", "status", "export", "report")
 WORKERS_PER_CORE = 4  # more would only wait for each other
 
 
-def main(
-    arguments: Sequence[str] | None = None, pictures: Pictures = lambda *_: (), head: str = ""
-) -> int:
-    """Do what ``arguments`` say, and return the exit code; a report gets ``pictures``."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what ``arguments`` say, and return the exit code."""
     options, selection = _options(arguments)
     try:
         if options.command == "run":
@@ -58,9 +54,7 @@ def main(
                 "stacks.csv": csv_text(StackRow, stacks),
             }
         else:
-            command = f"python -m gating_core.claims {' '.join(sys.argv[1:])}"
-            about = {"store": options.store.name, "command": command}
-            files = {"claims.html": report(rows, stacks, about, pictures, head)}
+            files = {"claims.md": report(rows, stacks)}
         options.folder.mkdir(parents=True, exist_ok=True)
         paths = [options.folder / name for name in files]
         for path, text in zip(paths, files.values(), strict=True):

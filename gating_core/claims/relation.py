@@ -12,7 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.claims.claim import (
+    GATED,
+    LINEAR,
+    NONLINEAR,
     NOT_DONE,
+    UNGATED,
     V2,
     Brief,
     Claim,
@@ -22,7 +26,6 @@ from gating_core.claims.claim import (
     Verdict,
     Word,
 )
-from gating_core.claims.design import GATED, LINEAR, NONLINEAR, UNGATED
 from gating_core.claims.rows import BASE, Models
 from gating_core.claims.statistics import METHODS, Group, PooledCorrelation, pooled_correlation
 from gating_core.claims.text import MISSING, counted, interval, listed, number
@@ -145,20 +148,18 @@ def judge(models: Models, t: Thresholds) -> Verdict:
         table,
         tuple(sorted(gaps)),
         evidence,
-        _brief(evidence, t),
+        _brief(evidence),
     )
 
 
-def _brief(evidence: dict[str, Relations], t: Thresholds) -> Brief:
-    """Name and draw r of ∫|K| dA, beside what the paper reports of its proxy."""
+def _brief(evidence: dict[str, Relations]) -> Brief:
+    """Name and draw r of ∫|K| dA on both kinds of tasks."""
     first, second = (relation.of(EXACT) for relation in evidence.values())
     one, other = evidence
     return Brief(
-        f"r = {r_text(first)}",
-        f"on {one} tasks, {r_text(second)} on {other} ones",
-        [[Mark(x.low, x.high, x.r, kind)] for x, kind in ((first, "gate"), (second, "control"))],
-        [0.0, t.paper_r],
-        f"r: **{one}**, *{other}*; lines: 0, paper {t.paper_r:g}",
+        f"r = {number(first.r, '+.2f')}",
+        f"on {one} tasks, {number(second.r, '+.2f')} on {other} ones",
+        [Mark(x.low, x.high, x.r) for x in (first, second)],
     )
 
 

@@ -38,8 +38,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gating_core.checks import check_choice, check_integer
-from gating_core.claims.claim import V2
-from gating_core.claims.design import (
+from gating_core.claims.claim import (
     BASE_SETTING,
     BASE_VARIANTS,
     FULL_TASKS,
@@ -48,6 +47,7 @@ from gating_core.claims.design import (
     PARTS,
     STACKS,
     V1_PARTS,
+    V2,
     V2_PARTS,
     V2_VARIANTS,
     VARIED,

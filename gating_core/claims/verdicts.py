@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gating_core.claims.bounds import C1, C2
+from gating_core.claims.accuracy import C4, C5
 from gating_core.claims.claim import (
     CRITERIA,
     THRESHOLDS,
+    V1,
     Claim,
     Criteria,
     Table,
     Thresholds,
     Verdict,
 )
-from gating_core.claims.equality import C5
-from gating_core.claims.gain import C4
+from gating_core.claims.curvature import C1, C2, C3
 from gating_core.claims.growth import C7
-from gating_core.claims.measures import C3
+from gating_core.claims.price_verdicts import PRICE_CLAIMS, price_study
 from gating_core.claims.relation import C6
 from gating_core.claims.rows import BASE, Cell, ModelRow, Models, StackRow, sorted_out
 from gating_core.claims.statistics import paired
@@ -77,3 +77,23 @@ def accuracies(models: Models) -> Table:
                 "95 % interval": interval(of.low, of.high, ".3f"), "seeds": str(of.count),
             })  # fmt: skip
     return table
+
+
+def report(rows: Iterable[ModelRow], stacks: Iterable[StackRow]) -> str:
+    """Return what is found of all nine claims as Markdown: verdicts, rules, every number."""
+    rows, stacks = list(rows), list(stacks)
+    claims = CLAIMS | PRICE_CLAIMS
+    found = verdicts(rows, stacks) | {x.name: x.judge(price_study()) for x in PRICE_CLAIMS.values()}
+    parts = ["# Does the paper hold here?"]
+    for name, x in found.items():
+        parts += [f"## {name} {claims[name].title}: {x.word}", x.sentences]
+        parts += [f"**{title}.** {text}" for title, text in claims[name].rule().items()]
+        parts += [f"- {line}" for line in x.gaps] + [_markdown(x.table)]
+    parts += ["## Test accuracies", _markdown(accuracies(models_of(rows, V1)))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(table: Table) -> str:
+    lines = [[*line] for row in table[:1] for line in (row, ["---"] * len(row))]
+    lines += [[cell.replace("|", "\\|") for cell in row.values()] for row in table]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -14,8 +14,8 @@ import numpy as np
 
 from gating_core.assets import ASSETS
 from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.claims.accuracy import equality_word
 from gating_core.claims.claim import THRESHOLDS, Thresholds, Word
-from gating_core.claims.equality import equality_word
 from gating_core.claims.statistics import Equivalence, Paired, equivalence, holm, paired
 from gating_core.experiments.comparison.setting import LIMITS, VARIANTS, Setting
 from gating_core.progress import Progress, silent

@@ -6,23 +6,21 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.claims.price_study import (
-    SEEDS_TOGETHER,
-    WITH_ISLANDS,
-    PieceResult,
-    PriceStudy,
-    price_study,
-)
-from gating_core.claims.price_study import TASKS as STUDIED
 from gating_core.claims.price_verdicts import (
     NEEDED,
     NOT_NEEDED,
     PAID,
+    SEEDS_TOGETHER,
+    WITH_ISLANDS,
+    PieceResult,
+    PriceStudy,
     Row,
     Share,
     judge,
     judge_planes,
+    price_study,
 )
+from gating_core.claims.price_verdicts import TASKS as STUDIED
 from gating_core.experiments.comparison import cast_shadow
 from gating_core.training import mean_interval
 from ui.bent.shadows import NO_BREAK, draw_shadows, percent, shadow_pair

@@ -6,7 +6,7 @@ open the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -15,12 +15,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.claims import THRESHOLDS, Verdict
-from gating_core.claims.bounds import CURVED, FLAT
-from gating_core.claims.claim import Brief
-from gating_core.claims.design import CONTROLS, GATED, UNGATED, WITHOUT_GATE
-from gating_core.claims.gain import POINTS, SHOWN
+from gating_core.claims.accuracy import POINTS, SHOWN
+from gating_core.claims.claim import CONTROLS, GATED, UNGATED, WITHOUT_GATE
+from gating_core.claims.curvature import CURVED, FLAT, SETTINGS
 from gating_core.claims.growth import CENTRE, TITLES, expected
-from gating_core.claims.measures import SETTINGS
 from gating_core.claims.pairs import Pairs
 from gating_core.claims.relation import EXACT, MEASURES, PROXY, Relations
 from gating_core.claims.text import counted, interval, number, share
@@ -32,9 +30,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 COLOURS = (c.BLUE, c.ORANGE, c.GREEN, c.PURPLE, c.MAGENTA, c.TEAL, c.GREY, "#a3721a")  # of tasks
 HEIGHT, FOREST_ROW = 330, 30  # pixels
 SPREAD = 0.22  # of single seeds, above and below their row
-PLOT = 220, 32  # pixels of a small one
-KINDS = {"gate": c.MAGENTA, "no gate": c.GREY, "control": c.TEAL, "rest": c.FAINT,
-         "needed": c.MAGENTA, "not needed": c.TEAL, "inconclusive": "#9ca3af"}  # fmt: skip
+PLOT, ZERO = (240, 40), 0.3  # pixels of a small one, and the share of them left of 0
 BESIDE = 0.3  # of tasks or variants, above and below their row
 GAP = 0.03  # between two panels, of the width
 PANEL_CHARACTERS = 15  # in a line of a panel's title, on a phone
@@ -58,28 +54,33 @@ def claim_charts(claim: str, verdict: Verdict) -> list[ClaimChart]:
     return CHARTS[claim](verdict) if claim in CHARTS else []
 
 
-def small_plot(brief: Brief) -> str:
-    """Return the plot of a row of the list, as SVG without words."""
-    known = [x for row in brief.rows for mark in row for x in mark[:2] if np.isfinite(x)]
-    low, high = min([*known, *brief.lines, 0.0]), max([*known, *brief.lines, 0.0])
-    step = PLOT[1] / max(len(brief.rows), 1)
+def small_plot(brief: Mapping[str, Any], colour: str) -> str:
+    """Return the picture of a row of the list as SVG without words; ``brief`` as in `Brief`."""
+    (width, height), marks = PLOT, brief["marks"]
+    step = height / max(len(marks), 1)
 
     def at(value: float) -> float:
-        return round(4 + (PLOT[0] - 8) * (value - low) / ((high - low) or 1), 1)
+        x = width * (ZERO + (1 - ZERO) * value / (brief["full"] or 1))
+        return round(min(max(x, 1), width - 1), 1)
 
-    parts = [f'<path d="M{at(x)} 0V{PLOT[1]}" stroke="{c.FAINT}"/>' for x in brief.lines]
-    for row, marks in enumerate(brief.rows):
-        y = round(step * (row + 0.5), 1)
-        for mark in marks:
-            if mark.kind not in KINDS or np.isnan(mark.high - mark.low):
-                continue
-            thick = 1.5 if mark.middle is not None else round(min(0.7 * step, 14), 1)
-            path = f'd="M{at(mark.low)} {y}H{at(mark.high)}" stroke="{KINDS[mark.kind]}"'
-            parts.append(f'<path {path} stroke-width="{thick}"/>')
-            if mark.middle is not None:
-                dot = f'cx="{at(mark.middle)}" cy="{y}" r="{min(0.4 * step, 4):.1f}"'
-                parts.append(f'<circle {dot} fill="{KINDS[mark.kind]}"/>')
-    size = f'width="{PLOT[0]}" height="{PLOT[1]}" viewBox="0 0 {PLOT[0]} {PLOT[1]}"'
+    def bar(low: float, high: float, y: float, thick: float, look: str) -> str:
+        size = f'width="{at(high) - at(low):.1f}" height="{thick:.1f}"'
+        return f'<rect x="{at(low)}" y="{y - thick / 2:.1f}" {size} {look}/>'
+
+    parts = []
+    if brief["aim"]:
+        parts.append(bar(*brief["aim"], height / 2, height, f'fill="{c.GREY}" opacity=".25"'))
+    for row, (low, high, middle) in enumerate(marks):
+        y, thick = step * (row + 0.5), min(0.7 * step, 20)
+        if middle is None:
+            parts.append(bar(0, brief["full"], y, thick, f'fill="{c.GREY}" opacity=".25"'))
+            parts.append(bar(0, high, y, thick, f'fill="{colour}"'))
+        elif not np.isnan(high - low):
+            parts.append(bar(low, high, y, 2.5, f'fill="{colour}"'))
+            radius = min(0.45 * step, 6)
+            parts.append(f'<circle cx="{at(middle)}" cy="{y:.1f}" r="{radius}" fill="{colour}"/>')
+    parts.append(f'<path d="M{at(0)} 0V{height}" stroke="{c.GREY}" stroke-width="1.5"/>')
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
 
 

@@ -14,17 +14,24 @@ from gating_core.claims import STUDY_VERSION, V1, V2, WORDS, Word
 from gating_core.claims.claim import CONSTRUCTION, EXPERIMENT, THEOREM
 from gating_core.claims.text import counted, listed, spans
 from ui.claims import shared
-from ui.claims.models import draw_model
+from ui.claims.charts import small_plot
+from ui.claims.models import Rows, draw_model
 from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Judgement, Source
 from ui.common import charts as c
 from ui.common.bar import PAGES
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, put_in_link
 from ui.common.page import draw_finding
+from ui.common.take_along import offered
 from ui.foreign import as_words
 
 CSS = shared.HERE / "findings.css"
 SIGNS: dict[str, str] = dict(zip(WORDS, "✓◐✗?", strict=True))
+SHOWN_BY_NONE = "○"
+COLOURS = {  # of a sign, in Markdown and in pictures
+    "✓": ("green", "#2a9d63"), "◐": ("orange", "#d97706"), "✗": ("red", "#d13b3b"),
+    "?": ("gray", c.GREY), SHOWN_BY_NONE: ("gray", c.GREY),
+}  # fmt: skip
 # What the charts of a claim show, where there are two: the parameter of the link, and its values.
 WIDE, MEASURE = ("show", ("what decides", "all variants")), ("measure", ("proxy", "∫|K| dA"))
 
@@ -43,17 +50,21 @@ def draw() -> tuple[Source, JudgedStudy]:
         " Live: the rows of C1 to C7 of studies on this server, also while one runs.",
     )
     source, judged, note = shared.fetch(choice)
-    st.caption(rows_text(judged, bundled=not source.path))
+    st.caption(f"{section('claims', 'pictures')} {rows_text(judged, bundled=not source.path)}")
     claim = link_value("claim", lambda text: text if text in judged.claims else None, "", "none")
     saved, found = c.Charts("claims"), judged.claims.values()
     saved.tables["findings"] = {
         "claim": [x.claim for x in found],
         "verdict": [x.word for x in found],
-        "number": [x.number for x in found],
+        "number": [" ".join((x.brief["number"], x.brief["note"])) for x in found],
         "evidence": [x.evidence for x in found],
     }
-    counts = Counter(x.answer or x.word for x in found if x.kind == EXPERIMENT)
-    told = ", ".join(f"{counts[x]} {x}" for x in sorted(counts, key=[*WORDS, *counts].index))
+    counts = Counter(x.brief["answer"] or x.word for x in found if x.kind == EXPERIMENT)
+    signs = SIGNS | {x.brief["answer"]: SHOWN_BY_NONE for x in found}
+    told = ", ".join(
+        f":{COLOURS[signs[x]][0]}[{signs[x]}\u00a0{counts[x]}\u00a0{x}]"
+        for x in sorted(counts, key=[*WORDS, *counts].index)
+    )
     theorem, made = (
         listed(x.claim for x in found if x.kind == kind) for kind in (THEOREM, CONSTRUCTION)
     )
@@ -62,12 +73,16 @@ def draw() -> tuple[Source, JudgedStudy]:
         if note:
             st.caption(f":material/info: {note}")
         for name, x in judged.claims.items():
+            saved.tables[f"{name}_numbers"] = {
+                title: [row[title] for row in x.table] for title in next(iter(x.table), ())
+            }
             st.session_state[f"claim_{name}"] = name == claim
             row = st.expander(row_text(x), key=f"claim_{name}", on_change=_turn, args=(name,))
             if row.open:
                 with row:
                     draw_claim(saved, source, judged, x)
     saved.offer()
+    offered().charts[f"{LIVE if source.path else BUNDLED} rows"] = Rows(source)
     return source, judged
 
 
@@ -82,14 +97,16 @@ def word_text(x: Judgement) -> str:
 
 
 def row_text(x: Judgement) -> str:
-    """Return a row as Markdown: claim, verdict, number, note, plot, legend; for `findings.css`."""
-    sure = x.kind != EXPERIMENT and x.word == Word.SUPPORTED
-    word = f"○ {x.answer}" if x.answer else f"{SIGNS[x.word]} {x.kind if sure else x.word}"
-    plot = b64encode(x.plot.encode()).decode()
+    """Return a row as Markdown: claim, verdict, number, note, picture; for `findings.css`."""
+    answer = x.brief["answer"]
+    sign, word = (SHOWN_BY_NONE, answer) if answer else (SIGNS[x.word], x.word)
+    if x.kind != EXPERIMENT and x.word == Word.SUPPORTED:
+        word = x.kind
+    badge, colour = COLOURS[sign]
+    plot = b64encode(small_plot(x.brief, colour).encode()).decode()
     return (
-        f"**{x.claim} {x.title}** *{word}*"
-        f" ***{x.number}*** :small[{x.note}] ![{x.evidence}](data:image/svg+xml;base64,{plot})"
-        f" :small[{x.legend}]"
+        f"**{x.claim} {x.title}** :{badge}-badge[{sign} {word}] ***{x.brief['number']}***"
+        f" *{x.brief['note']}* ![{x.evidence}](data:image/svg+xml;base64,{plot})"
     )
 
 
@@ -139,6 +156,8 @@ def draw_verdict(
     with right:
         by = f" by criteria {x.criteria}" if other is not None else ""
         st.markdown(f"**{x.rule['The claim']}**\n\n{word_text(x)}{by}: {x.sentences}")
+        if answer := x.brief.get("answer"):
+            st.markdown(section("claims", "answer", answer=answer, word=x.word))
         for text in [] if source.path else shared.frozen()["captions"].get(x.claim, []):
             st.caption(text)
         for over, found in judged.reported.items():
@@ -180,9 +199,6 @@ def draw_verdict(
             )
         else:
             st.info(f"There is no chart yet. Criteria {x.criteria} decide on seeds {x.decide_on}.")
-    saved.tables[f"{x.claim}_numbers"] = {
-        name: [row[name] for row in x.table] for name in next(iter(x.table), ())
-    }
     saved.draw_footer(explanation)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import streamlit as st
 
@@ -12,10 +11,9 @@ from gating_core.claims.study import UNIT_SEEDS
 from gating_core.claims.text import number
 from gating_core.experiments.comparison import Setting
 from ui.claims import shared
-from ui.claims.shared import BUNDLED, LIVE, JudgedStudy, Source, report_file
+from ui.claims.shared import JudgedStudy, Source
 from ui.common.formatting import percent
 from ui.common.lessons import section
-from ui.common.take_along import LongFile, offered
 from ui.foreign import as_words
 from ui.work import pool
 
@@ -63,15 +61,6 @@ class Rows:
         """Return them as CSV, by their names."""
         texts: dict[str, str] = pool.POOL.call(shared.csv_texts, self.source)
         return texts
-
-
-def offer_files(source: Source) -> None:
-    """Offer the report, and all rows, in *Take along*."""
-    offer, rows = offered(), LIVE if source.path else BUNDLED
-    offer.charts[f"{rows} rows"] = Rows(source)
-    offer.long_files["Report (HTML)"] = LongFile(
-        f"{rows}_claims.html", (source,), partial(pool.POOL.stream, report_file, source)
-    )
 
 
 def draw_model(row: ModelRow) -> None:

@@ -1,7 +1,7 @@
 """Shared by the tabs of Claims: the rows, their verdicts with charts, and the bundled files.
 
 Bundled are the rows of the studies of both criteria and their verdicts with charts, so that these
-stand on the first screen at once. ``python -m ui.claims`` makes both; a test judges the rows and
+stand on the first screen at once. ``python -m ui.claims`` writes both; a test judges the rows and
 compares. Frozen are the verdicts of C3, C4 and C6 by criteria v1, and what was found beside the
 claims: ``beside.json`` has captions, the files that they tell of, and the commit with the code that
 made these.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -28,21 +29,17 @@ from gating_core.claims import (
     accuracies,
     csv_rows,
     csv_text,
+    default_path,
     in_place_of_base,
     is_written,
     models_of,
-    report,
     sorted_out,
     verdict,
     verdicts,
 )
-from gating_core.claims.price_study import price_study
-from gating_core.claims.price_verdicts import PRICE_CLAIMS
+from gating_core.claims.price_verdicts import PRICE_CLAIMS, price_study
 from gating_core.claims.text import spans
-from gating_core.progress import Progress, silent
-from ui.claims.charts import claim_charts, small_plot
-from ui.claims.report_charts import head, pictures
-from ui.claims.running import store_path
+from ui.claims.charts import claim_charts
 from ui.drawing.palette import CLASS_COLOURS, SIDE_COLOURS
 from ui.foreign import error_words
 from ui.limits import STORE_STAMPS_SECONDS
@@ -57,6 +54,7 @@ RECOLOURED = {"#a21caf": SIDE_COLOURS["right"], "#e07b1a": CLASS_COLOURS[1]}
 # Models in the setting that readers of the paper report, by what they attend to: n = 8, D = 64.
 REPORTED, REPORTED_FILE = {"slots": "reported", "tokens": "reported tokens"}, "further.csv.xz"
 BUNDLED, LIVE = "bundled", "live"
+STORE = "GATING_CLAIMS_STORE"  # a variable that names the file
 
 
 @dataclass(frozen=True)
@@ -86,11 +84,7 @@ class Judgement:
     counts: dict[str, int] = field(default_factory=dict)
     date: str = V1.date  # of the criteria; those that are frozen are v1
     decide_on: str = spans(V1.seeds)
-    number: str = ""
-    note: str = ""
-    plot: str = ""  # a small one, as SVG
-    legend: str = ""  # of that, in Markdown: see `Brief`
-    answer: str = ""
+    brief: dict[str, Any] = field(default_factory=dict)  # of a row: see `Brief`
 
 
 @dataclass(frozen=True)
@@ -147,11 +141,7 @@ def judge_rows(source: Source) -> JudgedStudy:
             of.counts,
             claim.criteria.date,
             spans(claim.criteria.seeds),
-            of.brief.number,
-            of.brief.note,
-            small_plot(of.brief),
-            of.brief.legend,
-            of.brief.answer,
+            asdict(of.brief),
         )
     found = sorted_out(rows)
     return JudgedStudy(
@@ -186,15 +176,6 @@ def csv_texts(source: Source) -> dict[str, str]:
     return {path.name.split(".")[0]: read_text(path.name) for path in sorted(FOLDER.glob("*.csv*"))}
 
 
-def report_file(source: Source, line: str, progress: Progress = silent) -> bytes:
-    """Return the report; in it stands the ``line`` that says where it comes from."""
-    about = {"written by": f"the page of claims; {line}"}
-    if not source.path:
-        for claim, x in load_judged(FROZEN).items():
-            about[f"{claim} by criteria v1"] = f"{x.word}: {x.evidence}"
-    return report(*rows_of(source), about, pictures, head(), progress).encode()
-
-
 # --- Bundled files --------------------------------------------------------------------------------
 
 
@@ -202,13 +183,6 @@ def read_text(name: str) -> str:
     """Return the text of a bundled file, which may be packed."""
     unpack = {".xz": lzma.decompress, ".gz": gzip.decompress}.get(Path(name).suffix, bytes)
     return unpack((FOLDER / name).read_bytes()).decode()
-
-
-def save(models: list[ModelRow], stacks: list[StackRow]) -> None:
-    """Write the bundled rows, with all their digits."""
-    texts = {MODELS: csv_text(ModelRow, models), STACKS: csv_text(StackRow, stacks)}
-    for name, text in texts.items():
-        (FOLDER / name).write_bytes(lzma.compress(text.encode(), preset=lzma.PRESET_EXTREME | 9))
 
 
 def save_judged() -> None:
@@ -253,6 +227,12 @@ def frozen() -> dict[str, Any]:
     """Return the verdicts by criteria v1 and the commits, and captions of what is beside."""
     commits = json.loads(read_text(FROZEN)) | {"claims": load_judged(FROZEN)}
     return commits | {"captions": json.loads(read_text(BESIDE))["captions"]}
+
+
+def store_path() -> Path:
+    """Return the file of this server's study, which may not exist."""
+    text = os.environ.get(STORE)
+    return Path(text).expanduser().absolute() if text else default_path()
 
 
 def live_source() -> Source:

@@ -1,30 +1,42 @@
-"""The tab Run the study: its commands, a button for the quick one, and the progress of any."""
+"""The tab Run the study: its commands, a button for the quick one, and the progress of any.
+
+Any study that writes the store of this server counts, whoever started it. Whoever starts the server
+names the file as an environment variable. A page starts one command alone, without a choice: the
+quick study, in a process of low priority that outlives every tab. It needs no stop: it takes under
+half a minute.
+"""
 
 from __future__ import annotations
 
 import shlex
-from typing import Any
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
 
+import psutil
 import streamlit as st
 
-from gating_core.claims import SELECTIONS, V2, default_path
+from gating_core.claims import SELECTIONS, V2, Refused, Store, default_path, is_written
 from gating_core.claims.study import progress_text
 from gating_core.claims.text import counted, spans
-from ui.claims import running
-from ui.claims.running import store_path
-from ui.claims.shared import LIVE
+from ui.claims.shared import LIVE, store_path
 from ui.foreign import error_words
 from ui.work.scripts import SCRIPTS
 
 EVERY_SECONDS = 1.0
 TROUBLE = "claims_trouble"
 CORES = 2  # that a study has on this machine
-COMMAND = "python -m gating_core.claims"
+PROGRAM = "python -m gating_core.claims"
 
 
 def draw() -> None:
     """Draw the tab."""
-    status = running.look(store_path())
+    status = look(store_path())
     if trouble := st.session_state.pop(TROUBLE, ""):
         st.error(trouble)
     button, about = st.columns([2, 8], vertical_alignment="center")
@@ -35,7 +47,7 @@ def draw() -> None:
         width="stretch",
         type="primary",
         disabled=status.runs,
-        on_click=start,
+        on_click=begin,
         help="One study at a time runs here, for all visitors.",
     )
     quick = SELECTIONS["quick"].size
@@ -70,16 +82,16 @@ def commands() -> str:
         "run --quick --scheduler tcp://127.0.0.1:8786": "on a Dask cluster",
         "run --help": "tasks, variants, parts, seeds and steps of your own",
         "status --quick": "how far a study is",
-        "report report": "verdicts, as HTML",
+        "report report": "verdicts, rules and numbers, as text",
         "export tables": "all rows, as CSV",
     }
     width = max(map(len, lines))
-    return "\n".join(f"{COMMAND} {words:{width}}  # {about}" for words, about in lines.items())
+    return "\n".join(f"{PROGRAM} {words:{width}}  # {about}" for words, about in lines.items())
 
 
-def start() -> None:
+def begin() -> None:
     """Start the quick study, or say why not; for callbacks only."""
-    if trouble := running.start(store_path()):
+    if trouble := start(store_path()):
         st.session_state[TROUBLE] = trouble
     else:
         st.session_state["rows"] = LIVE
@@ -88,7 +100,7 @@ def start() -> None:
 def _look() -> None:
     """A fragment: it runs again and again, the page only when the study has ended."""
     with SCRIPTS.acquired():
-        status = running.look(store_path())
+        status = look(store_path())
         if not status.runs:
             st.rerun()
         told = status.progress
@@ -106,3 +118,81 @@ def end_text(told: dict[str, Any]) -> str:
         text += f" {len(failures)} of its units could not be done; the first:"
         text += f" {error_words(failures[0])}"
     return text
+
+
+# --- Its process ----------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "gating_core.claims", "run", "--quick", "--store")
+# Pages go first: a number on POSIX, a class on Windows.
+LOWER_PRIORITY = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 10)
+# Ctrl-C is the server's; see `ui.work.pool` on why not a session of its own.
+NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+
+_lock = threading.Lock()
+_started: list[tuple[subprocess.Popen, IO[bytes]]] = []  # the last one, and what it says
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of a study that runs beside the server.
+
+    Attributes:
+        runs: whether one writes the store, or starts.
+        progress: of the last one when it last wrote, as of `run_study`; empty if there was none.
+        trouble: why one that a page has started has ended, or why the store cannot be read.
+    """
+
+    runs: bool
+    progress: dict[str, Any] = field(default_factory=dict)
+    trouble: str = ""
+
+
+def start(store: Path) -> str:
+    """Start the quick study; return why that cannot be, in a sentence."""
+    with _lock:
+        if look(store).runs:
+            return "A study runs here already."
+        try:
+            said = tempfile.TemporaryFile()  # noqa: SIM115 (read at its end)
+        except OSError:
+            return (
+                "The study cannot be started: this server may write no temporary file. Set TMPDIR"
+                " to a folder with free space in which it may write, and start the server again."
+            )
+        try:
+            child = subprocess.Popen(
+                (*COMMAND, str(store)),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                cwd=ROOT,
+                process_group=0,
+                creationflags=NEW_GROUP,
+            )
+        except OSError as error:
+            return f"The study cannot be started: {error.strerror}."
+        _started[:] = [(child, said)]
+        with suppress(psutil.Error, OSError):
+            psutil.Process(child.pid).nice(LOWER_PRIORITY)
+    return ""
+
+
+def look(store: Path) -> Status:
+    """Return the state of the study whose store is at ``store``."""
+    runs, progress, trouble = is_written(store), {}, ""
+    if not runs and any(child.poll() is None for child, _ in _started):
+        return Status(runs=True)  # it starts, or ends
+    if store.exists():
+        try:
+            with Store(store, readable=True) as opened:
+                progress = opened.progress()
+        except Refused as error:
+            trouble = f"{error}."
+    for child, said in _started:
+        if child.poll():
+            said.seek(0)
+            lines = said.read().decode("utf-8", "replace").strip().splitlines()
+            why = lines[-1].rstrip(".") if lines else "its process was ended"
+            trouble = f"The study has ended: {why}."
+    return Status(runs, progress, trouble)

@@ -93,7 +93,6 @@ class Offer:
         charts: The charts and tables by tab.
         surfaces: By their names.
         files: Whatever else can be taken, by the label of its button.
-        long_files: Those of them that take seconds.
     """
 
     page: str = ""
@@ -102,7 +101,6 @@ class Offer:
     charts: dict[str, Tables] = field(default_factory=dict)
     surfaces: dict[str, OfferedSurface] = field(default_factory=dict)
     files: dict[str, File] = field(default_factory=dict)
-    long_files: dict[str, LongFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -179,15 +177,13 @@ def draw_take_along(title: str) -> None:
             return
         offer, stamp = offered(), stamp_of(title)
         name = file_name(offer.name) if offer.name else default_name(offer, current_link())
-        if not (offer.charts or offer.surfaces or offer.files or offer.long_files):
+        if not (offer.charts or offer.surfaces or offer.files):
             st.markdown("This page shows no chart, table or surface in this state.")
             return
         about = about_text(stamp, offer, drawn_settings())
         data = File(f"{name}.zip", partial(data_zip, offer, about), ":material/table:")
         with st.container(horizontal=True, key="take_files"):
             _draw_files({"Data (CSV, zipped)": data} | offer.files, stamp.line)
-            for label, long in offer.long_files.items():
-                _draw_long(label, long, stamp.line)
         figures("take_figures", name, stamp.line)
         if offer.surfaces:
             _draw_surfaces(offer.surfaces, stamp.line)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gating_core.claims import CLAIMS, sorted_out, verdict
-from gating_core.claims.design import NONLINEAR
+from gating_core.claims.claim import NONLINEAR
 from tests.core.claims.made_rows import (
     EVEN,
     FLAT,

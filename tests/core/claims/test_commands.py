@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gating_core.claims import SELECTIONS, Store
+from gating_core.claims import CLAIMS, SELECTIONS, Store, verdicts
 from gating_core.claims import __main__ as command_line
 from gating_core.claims.__main__ import (
     COMPLETE,
@@ -17,6 +17,8 @@ from gating_core.claims.__main__ import (
     WRONG,
     main,
 )
+from gating_core.claims.price_verdicts import PRICE_CLAIMS, price_study
+from tests.core.claims.made_rows import failed, made, stacks
 
 WORDS = ["--tasks", "xor,linear", "--variants", "ungated,sigmoid,half", "--parts", "base,stacks",
          "--seeds", "2", "--steps", "3"]  # fmt: skip
@@ -56,17 +58,28 @@ def test_export_says_where_it_has_written(done, tmp_path, capsys):
     assert main(["export", "--store", str(done), str(tmp_path / "file")]) == INCOMPLETE
 
 
-def test_the_report_says_where_it_is_and_how_it_was_made(done, tmp_path, capsys):
+def test_the_report_has_every_verdict_rule_and_number(path, tmp_path, capsys):
+    with Store(path) as store:
+        store.write([failed(made()[0]), *made()[1:], *stacks()])
+        rows = store.models(), store.stacks()
     out = tmp_path / "out"
     for _ in range(2):  # the second replaces the first
-        assert main(["report", "--store", str(done), str(out)]) == COMPLETE
-        assert capsys.readouterr().out.split() == [str(out / "claims.html")]
-    assert [*out.iterdir()] == [out / "claims.html"]
-    page = (out / "claims.html").read_text(encoding="utf-8")
-    assert "python -m gating_core.claims" in page
-    assert "not enough data" in page
+        assert main(["report", "--store", str(path), str(out)]) == COMPLETE
+        assert capsys.readouterr().out.split() == [str(out / "claims.md")]
+    text = (out / "claims.md").read_text(encoding="utf-8")
+    assert [*out.iterdir()] == [out / "claims.md"]
+    prices = {name: claim.judge(price_study()) for name, claim in PRICE_CLAIMS.items()}
+    for name, one in (verdicts(*rows) | prices).items():
+        claim = (CLAIMS | PRICE_CLAIMS)[name]
+        assert f"\n## {name} {claim.title}: {one.word}\n" in text
+        for told in (one.sentences, *claim.rule().values(), *one.gaps):
+            assert told in text
+        for row in one.table:
+            cells = [cell.replace("|", r"\|") for cell in row.values()]
+            assert f"| {' | '.join(cells)} |" in text
+    assert "failed: linear, ungated, seed 0" in text
     (tmp_path / "file").touch()
-    assert main(["report", "--store", str(done), str(tmp_path / "file")]) == INCOMPLETE
+    assert main(["report", "--store", str(path), str(tmp_path / "file")]) == INCOMPLETE
 
 
 @pytest.mark.parametrize("command", ["run", "status", "export", "report"])

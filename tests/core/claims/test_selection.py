@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.claims import CLAIMS, SELECTIONS, V2, Selection, study
-from gating_core.claims.design import BASE_VARIANTS, FULL_TASKS, LABEL_NOISE, LINEAR, STACKS
+from gating_core.claims.claim import BASE_VARIANTS, FULL_TASKS, LABEL_NOISE, LINEAR, STACKS
 from gating_core.claims.study import UNIT_SEEDS, Unit
 from gating_core.experiments.comparison import Setting
 from tests.core.claims.conftest import TINY

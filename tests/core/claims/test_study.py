@@ -23,7 +23,7 @@ from distributed import Client, KilledWorker
 from gating_core.claims import Refused, Store, Unreachable, run_study
 from gating_core.claims import study as run
 from gating_core.claims.__main__ import COMPLETE, STOPPED
-from gating_core.claims.design import COUNTED
+from gating_core.claims.claim import COUNTED
 from gating_core.claims.study import progress_of
 from tests.browser.serving import free_port
 from tests.clusters import SECONDS, cluster_of, wait_until, worker_of

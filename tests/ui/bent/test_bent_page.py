@@ -5,9 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from gating_core.claims.price_study import TASKS as STUDIED
-from gating_core.claims.price_study import price_study
-from gating_core.claims.price_verdicts import judge
+from gating_core.claims.price_verdicts import TASKS as STUDIED
+from gating_core.claims.price_verdicts import judge, price_study
 from gating_core.experiments.comparison import EXAMPLES, cut_example, first_plane
 from tests.ui.opening import mistakes, open_page, report, said, sent
 from ui.bent.islands import VIEW_KEY

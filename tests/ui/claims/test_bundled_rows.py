@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gating_core.claims import SELECTIONS, STUDY_VERSION, WORDS
-from gating_core.claims.design import STACKS
+from gating_core.claims.claim import STACKS
 from gating_core.claims.measure import unit_rows
 from gating_core.claims.study import Unit
 from ui.claims.__main__ import BUNDLED

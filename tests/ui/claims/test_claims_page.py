@@ -17,20 +17,16 @@ from gating_core.claims import (
     csv_rows,
     verdicts,
 )
-from gating_core.claims.price_study import price_study
-from gating_core.claims.price_verdicts import PRICE_CLAIMS
+from gating_core.claims.price_verdicts import PRICE_CLAIMS, price_study
 from tests.ui.opening import mistakes, offered, open_page
-from ui.claims import running, shared
+from ui.claims import shared, study
 from ui.claims.findings import rows_text
-from ui.claims.running import Status
 from ui.claims.shared import (
     FROZEN,
     Source,
     csv_texts,
-    judge_rows,
     judged,
     load_judged,
-    report_file,
     rows_of,
 )
 
@@ -79,19 +75,18 @@ def test_it_opens_on_a_row_of_every_claim_with_its_verdict_number_and_plot(first
     assert list(rows) == list(ALL)
     for name, text in rows.items():
         one, sure = found[name], {"C1": "theorem", "C7": "by construction"}.get(name)
-        assert text.startswith(f"**{name} {ALL[name].title}** *")
+        assert text.startswith(f"**{name} {ALL[name].title}** :")
         word = one.brief.answer or sure or one.word
-        assert f" {word}* ***{one.brief.number}*** :small[{one.brief.note}] " in text
-        plot, legend = text.partition("base64,")[2].split(") :small", 1)
-        plot = b64decode(plot).decode()
-        assert legend == f"[{one.brief.legend}]" != "[]"
+        assert f" {word}] ***{one.brief.number}*** *{one.brief.note}* ![" in text
+        plot = b64decode(text.partition("base64,")[2][:-1]).decode()
         assert ET.fromstring(plot).tag.endswith("svg")
-    assert said(
-        first, "3 supported, 2 partly, 2 not shown; C1 is a theorem, and C7 holds by construction."
-    )
+    told = ":green[✓ 3 supported], :orange[◐ 2 partly], :gray[○ 2 not shown]; C1 is a theorem, and"
+    sentences = [text.replace("\u00a0", " ") for text in texts(first)]
+    assert f"{told} C7 holds by construction." in sentences
     assert said(first, ", bundled. Version")
     saved = offered(first).charts["claims"].tables["findings"]
-    assert saved["number"] == [one.brief.number for one in found.values()]
+    assert saved["number"] == [f"{x.brief.number} {x.brief.note}" for x in found.values()]
+    assert {f"{name}_numbers" for name in ALL} < {*offered(first).charts["claims"].tables}
 
 
 def test_one_row_is_open_at_a_time_and_the_link_says_which(first):
@@ -182,14 +177,14 @@ PROGRESS = {"done": 10, "total": 40, "seconds_left": 75.0, "failures": [], "work
 
 def test_the_button_starts_the_quick_study_and_shows_its_rows(store, monkeypatch):
     begun = []
-    monkeypatch.setattr(running, "start", lambda place: begun.append(place) or "")
+    monkeypatch.setattr(study, "start", lambda place: begun.append(place) or "")
     app = open_page(PAGE, tab="Run the study")
     assert said(app, "256 models and 256 stacks, without those that are there already.")
     app.button(key="claims_run").click().run()
     assert not app.exception
     assert begun == [store]
     assert app.query_params["rows"] in ("live", ["live"])
-    monkeypatch.setattr(running, "start", lambda place: "A study runs here already.")
+    monkeypatch.setattr(study, "start", lambda place: "A study runs here already.")
     app = open_page(PAGE, tab="Run the study")
     app.button(key="claims_run").click().run()
     assert [x.value for x in app.error] == ["A study runs here already."]
@@ -208,7 +203,7 @@ def test_the_button_starts_the_quick_study_and_shows_its_rows(store, monkeypatch
      r"The study has ended\: the disk is \*full\*."),
 ])  # fmt: skip
 def test_everybody_sees_how_far_a_study_is_and_how_it_ended(monkeypatch, about, told):
-    monkeypatch.setattr(running, "look", lambda store: Status(*about))
+    monkeypatch.setattr(study, "look", lambda store: study.Status(*about))
     app = open_page(PAGE, tab="Run the study")
     assert app.button(key="claims_run").disabled == about[0]
     bars = [x.proto.text for x in app.get("progress")]
@@ -242,18 +237,3 @@ def test_files_hold_every_row(rows, store):
     assert {row.seed for row in csv_rows(ModelRow, live["models"])} == {
         row.seed for row in rows[0][:3]
     }
-
-
-def test_the_report_is_made_of_what_is_shown(store, rows):
-    with Store(store) as opened:
-        opened.write([row for row in rows[0] if row.task == "xor" and row.seed < 9])
-        opened.write(rows[1])
-    source = Source(str(store), (1,))
-    done = []
-    report = report_file(source, "digest 0123456789ab", done.append).decode()
-    assert done == sorted(done)
-    assert len(done) > len(CLAIMS)  # it can be cancelled there
-    assert "digest 0123456789ab" in report
-    found = judge_rows(source)
-    for one in (found.claims[name] for name in CLAIMS):
-        assert f"<h2>{one.claim} {one.title}: {one.word}</h2>" in report

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 
 from gating_core.claims import SELECTIONS
-from gating_core.claims.design import STACKS
+from gating_core.claims.claim import STACKS
 from tests.ui.opening import mistakes, open_page
 from ui.claims.models import model_link, model_text
 from ui.claims.shared import Source, rows_of

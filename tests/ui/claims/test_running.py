@@ -12,8 +12,9 @@ import pytest
 
 from gating_core.claims import Store, default_path
 from tests.clusters import wait_until
-from ui.claims import running
-from ui.claims.running import Status, look, start, store_path
+from ui.claims import study
+from ui.claims.shared import STORE, store_path
+from ui.claims.study import Status, look, start
 
 TOLD = {"done": 3, "total": 8}
 SLEEPS = "import time; time.sleep(300)"
@@ -37,10 +38,10 @@ def says(monkeypatch):
             made.append(popen((sys.executable, "-c", code, *command[1:]), **more))
             return made[-1]
 
-        monkeypatch.setattr(running.subprocess, "Popen", begin)
+        monkeypatch.setattr(study.subprocess, "Popen", begin)
         return made
 
-    monkeypatch.setattr(running, "_started", [])
+    monkeypatch.setattr(study, "_started", [])
     yield use
     for child in made:
         child.kill()
@@ -50,7 +51,7 @@ def says(monkeypatch):
 def test_there_is_none_at_first_and_the_place_of_the_store_is_named(store, monkeypatch):
     assert look(store) == Status(False)
     assert store_path() == store
-    monkeypatch.delenv(running.STORE)
+    monkeypatch.delenv(STORE)
     assert store_path() == default_path()
 
 
@@ -59,8 +60,8 @@ def test_without_a_folder_for_temporary_files_it_is_a_sentence(
     store, monkeypatch, tmp_path, folder
 ):
     (tmp_path / "a file").touch()
-    monkeypatch.setattr(running.tempfile, "_candidate_tempdir_list", lambda: [tmp_path / folder])
-    monkeypatch.setattr(running.tempfile, "tempdir", None)
+    monkeypatch.setattr(study.tempfile, "_candidate_tempdir_list", lambda: [tmp_path / folder])
+    monkeypatch.setattr(study.tempfile, "tempdir", None)
     assert start(store).startswith("The study cannot be started: this server may write no temp")
     assert not look(store).runs
 
@@ -81,8 +82,8 @@ def test_it_starts_tells_how_far_it_is_and_is_one_at_a_time(store, says):
 def test_pages_go_first(store, says):
     made = says(SLEEPS)
     start(store)
-    process = running.psutil.Process(made[0].pid)
-    assert process.nice() >= running.LOWER_PRIORITY > 0
+    process = study.psutil.Process(made[0].pid)
+    assert process.nice() >= study.LOWER_PRIORITY > 0
     assert os.getsid(process.pid) == os.getsid(0)  # else Linux does not compare their niceness
     assert os.getpgid(process.pid) == process.pid  # Ctrl-C is the server's
 
@@ -118,7 +119,7 @@ def test_a_file_that_is_no_store_has_no_progress_and_no_study(store):
 
 @pytest.mark.soak  # half a minute of trainings
 def test_the_real_study_runs_to_its_end(store, monkeypatch):
-    monkeypatch.setattr(running, "_started", [])
+    monkeypatch.setattr(study, "_started", [])
     assert start(store) == ""
     wait_until(lambda: not look(store).runs)
     assert look(store).trouble == ""

@@ -168,7 +168,6 @@ def test_four_keys_give_the_surface_whose_curvature_is_written_beside_it(taken):
 @SOAK
 @pytest.mark.parametrize(("page", "label", "function", "name"), [
     (GATES, "Picture, 3,000 px", "gating_core.export.picture_file", "gate_sphere_lambda1.00.png"),
-    (CLAIMS, "Report (HTML)", "ui.claims.models.report_file", "bundled_claims.html"),
 ])  # fmt: skip
 def test_a_file_that_takes_seconds_is_a_job_to_be_cancelled_and_begun_again(
     taken, monkeypatch, page, label, function, name

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gating_core.claims.price_study import price_study
-from gating_core.claims.price_verdicts import NEEDED, NOT_NEEDED, judge
+from gating_core.claims.price_verdicts import NEEDED, NOT_NEEDED, judge, price_study
 from gating_core.experiments.comparison import load_preset, load_sweep
 from gating_core.geometry import square_grid
 from gating_core.theory import key_sign
