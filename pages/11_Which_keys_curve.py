@@ -10,10 +10,10 @@ with page(
     " **saddle**.",
 ):
     from ui.common.links import checked_link
-    from ui.keys import at_point, five_keys, four_keys, proof
+    from ui.keys import four_keys
 
     with checked_link(TITLE):
         mode, model = four_keys.draw()
-        at_point.draw(mode, model)
-        proof.draw(mode)
-        five_keys.draw()
+        four_keys.draw_point(mode, model)
+        four_keys.draw_proof(mode)
+        four_keys.draw_five()

@@ -9,8 +9,7 @@ TITLE = "Decision boundary"
 with page(TITLE):
     from ui.common.charts import Charts
     from ui.common.links import checked_link
-    from ui.decision_boundary import controls, film, inside, measuring, own_data, results
-    from ui.decision_boundary.model import OWN_SHARE
+    from ui.decision_boundary import controls, film, own_data, results
 
     with checked_link(TITLE):
         front, which = controls.draw_front()
@@ -19,14 +18,14 @@ with page(TITLE):
         with folds:
             more, view = controls.draw_more(front["steps"])
         with own:
-            found = own_data.draw(front, more.get("train_share") or OWN_SHARE)
-        measurement, charts = measuring.read_measurement(which), Charts("decision_boundary")
+            found = own_data.draw(front, more.get("train_share") or controls.OWN_SHARE)
+        measurement, charts = film.read_measurement(which), Charts("decision_boundary")
         with stage:
             setting = controls.find_setting(front, more, *found)
-            job = film.draw(setting, view, measurement, bool(st.session_state.get(inside.CURVES)))
-        shown = results.complete_run(job)
-        results.draw_finding(job, shown.run if shown else None, setting, measurement)
+            follows = bool(st.session_state.get(results.CURVES))
+            job = film.draw(setting, view, measurement, follows)
+        shown = results.draw_finding(job, setting, measurement)
         if shown is not None:
             results.draw(job, shown, measurement, charts)
-            inside.draw_curves(shown, measurement, charts)
+            results.draw_curves(shown, measurement, charts)
             results.draw_files(shown, view, measurement, charts)

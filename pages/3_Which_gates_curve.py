@@ -22,9 +22,10 @@ with page(
             if tabs[0].open:
                 gallery.draw()
         if any(tab.open for tab in tabs[1:]):  # Plotly takes a second, and the gallery needs none
-            from ui.gates import design, layer, theorem
+            from ui.gates import layer, theorem
 
-            for tab, shown in zip(tabs[1:], (layer, theorem, design), strict=True):
+            draws = (layer.draw, theorem.draw, theorem.draw_design)
+            for tab, draw in zip(tabs[1:], draws, strict=True):
                 with tab:
                     if tab.open:
-                        shown.draw()
+                        draw()

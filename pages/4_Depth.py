@@ -8,12 +8,12 @@ TITLE = "Depth"
 
 with page(TITLE):
     from ui.common.links import checked_link
-    from ui.depth import comparison, layers, theory
+    from ui.depth import comparison, layers
 
     TABS = {
         "Layer by layer": layers.draw,
         "Comparison": comparison.draw,
-        "Theory": theory.draw,
+        "Theory": comparison.draw_theory,
     }
     with checked_link(TITLE):
         tabs = st.tabs([*TABS], key="tab_depth", bind="query-params", on_change="rerun")

@@ -20,7 +20,7 @@ from tests.load import (
     steps_of,
 )
 from tests.tab import Tab, in_a_thread
-from ui.decision_boundary.model import FIRST
+from ui.decision_boundary.controls import FIRST
 from ui.decision_boundary.results import finding
 
 FIRST_SEEDS, FEW = (800, 802), "seeds=2"

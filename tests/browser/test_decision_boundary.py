@@ -20,8 +20,8 @@ STATE = "document.querySelector('.gc-pair').__gc"
 PLACES = f"() => {STATE}.views.map(view => [...view.scene.places])"
 LAST = f"{STATE}.header.places.length - 1"
 MEASURED = """() => {
-  const totals = [...document.querySelectorAll('.gc-pair-verdict')];
-  return totals.length === 2 && totals.every(({ innerText: text }) =>
+  const totals = [...document.querySelectorAll('.gc-pair-more')];
+  return totals.length === 2 && totals.every(({ textContent: text }) =>
     text.includes('total curvature') && !text.includes('being measured'))
     && !document.body.innerText.includes('the previous run, until');
 }"""

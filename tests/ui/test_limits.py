@@ -18,8 +18,8 @@ from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, jobs_of, open_page
 from ui import limits
 from ui.common.bar import PAGES, address
-from ui.decision_boundary.model import TooLong
-from ui.decision_boundary.model import resolve as resolve_run
+from ui.decision_boundary.controls import TooLong
+from ui.decision_boundary.controls import resolve as resolve_run
 from ui.limits import (
     BOUNDARY_SEEDS,
     BOUNDARY_STEPS,

@@ -1,8 +1,15 @@
-"""The controls of Decision boundary: the row above the picture, and the fold *More*."""
+"""The run that Decision boundary is asked for: its controls, its names, the nearest that can train.
+
+`resolve` gets fields of `Setting` as controls and links give them, changes what cannot be trained,
+and notes each change.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,45 +17,188 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.attention import MECHANISMS, NORMS, SINKS
-from gating_core.experiments.comparison import LIMITS, NO_PRICE, PRICES, VARIANTS, Setting, TooLarge
-from gating_core.tasks import TASK_NAME, OwnData, make_task
+from gating_core.experiments.comparison import (
+    FIRST_COMPARISON,
+    LIMITS,
+    MATCHED,
+    NO_PRICE,
+    PRICE_FULL,
+    PRICES,
+    SINK,
+    VARIANTS,
+    Setting,
+    TooLarge,
+    impossible_variants,
+)
+from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData, make_task
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui import limits
-from ui.common.formatting import SOURCES_HELP, percent
+from ui.common.formatting import SOURCES_HELP, fitting_heads, percent
+from ui.common.lessons import section
 from ui.common.links import LINK, change_link, link_value, put_in_link
 from ui.common.page import front_columns
 from ui.components.tiles import STYLE, Tile, draw_tiles
-from ui.decision_boundary.model import (
-    DATA,
-    FIRST,
-    KINDS,
-    OWN_SHARE,
-    PAINTS,
-    PICKED,
-    WHO,
-    BoundaryView,
-    Named,
-    TooLong,
-    resolve,
-    text,
-)
 from ui.drawing import palette
 from ui.foreign import error_words
 
 LAST_SETTING, TILE_CHOSEN = "boundary_setting", "boundary_tile_chosen"
-SEEDS = LIMITS["seed"]
+FIRST = FIRST_COMPARISON
+OWN_SHARE = 0.75  # the train fraction of own points
+LEAST_BALANCE = 0.1
 # Fewer teach neither model: on the spiral the gate is right on 71 ± 3 % at 2,000.
 STEPS = {"spiral": 4000, "checkerboard": 4000}
 PRICED_STEPS = 1200  # a price has its whole weight from step 375 on
 MORE_STEPS = 400
 RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.02, 0.05, 0.1)}
 WEIGHTS = {f"{weight:g}": weight for weight in (0.01, 0.03, 0.1, 0.3, 1.0)}
+TYPICAL, PICKED = "typical", "picked"
+WHO = {  # the variant and the choice that the seed shown is of
+    TYPICAL: None,
+    "best left": ("left", "best"),
+    "best right": ("right", "best"),
+    "worst left": ("left", "worst"),
+    "worst right": ("right", "worst"),
+}
+PAINTS = ("class", "curvature")
 FOLDED = ("steps", "points", "share", "noise", "flip", "balance", "from", "width", "slots",
           "attention_heads", "sink_logit", "stack", "rms", "skip", "out", "also", "optimiser",
           "rate", "batch", "decay", "soft", "price", "price_weight", "seeds", "first", "paint",
           "discrete", "test_points")  # fmt: skip
+CELL_END = re.compile(r"(?<=\s)\|(?=\s)")  # not those of an absolute value
 TILE_POINTS = 260  # of a tile's picture
 SIZE, DOT = 100, 2.6  # of that picture and of a point, in units of the picture
+
+text = partial(section, "decision_boundary")
+
+
+@dataclass(frozen=True)
+class Named:
+    """A ``name`` as within a sentence, one ``line`` that says what it is, perhaps a ``formula``."""
+
+    name: str
+    line: str
+    formula: str = ""  # in TeX
+
+
+def _table(name: str) -> dict[str, Named]:
+    """Return a table of the lesson by its first column."""
+    rows = [CELL_END.split(row.strip("|")) for row in text(name).splitlines()]
+    return {word.strip(): Named(*map(str.strip, cells)) for word, *cells in rows}
+
+
+DATA = _table("data")
+_gates = {word: gate.record for word, gate in VARIANTS.items() if gate is not None}
+_kinds = {word: Named(x.title, x.line, x.formula) for word, x in _gates.items()} | _table("kinds")
+KINDS = {word: _kinds[word] for word in VARIANTS}  # those without a row as their gates say
+TITLES = {word: kind.name for word, kind in KINDS.items()}
+
+
+@dataclass(frozen=True)
+class BoundaryView:
+    """The options of the pictures of a run; none of them trains anything."""
+
+    paint: str = PAINTS[0]
+    discrete: bool = False  # the predicted class alone
+    tested: bool = True  # the test points, too
+
+
+# --- The nearest run that can be trained ----------------------------------------------------------
+
+
+class TooLong(ValueError):
+    """A training that would take longer than a page lets anyone wait."""
+
+
+def resolve(
+    given: Mapping[str, Any], own: OwnData | None = None, lost: bool = False
+) -> tuple[Setting, list[str]]:
+    """Return the nearest setting to the fields ``given`` that can be trained, and notes.
+
+    Fields that are not given are those of the first run. 0 as ``train_share`` or ``balance`` means
+    automatic. ``lost`` says that the link is about a table that did not fit into it; ``own`` is
+    then another one, or ``None``. ``ValueError`` if nothing near can be trained, `TooLong` if it
+    would take more than `limits.TRAINING_NUMBERS`.
+    """
+    asked = vars(FIRST) | {"train_share": 0.0, "balance": 0.0} | dict(given) | {"own": None}
+    notes, is_own = [], asked["task"] == TASK_NAME and own is not None
+    if asked["task"] == TASK_NAME and (own is None or lost):
+        shown = "the points that were drawn" if own else DATA[FIRST.task].name
+        notes.append(f"{text('lost_table' if lost else 'no_own_points')} Shown: {shown}.")
+    if asked["task"] == TASK_NAME:
+        asked |= {"own": own} if is_own else {"task": FIRST.task}
+    asked["variants"], more = _possible_variants(asked["variants"], asked["source"])
+    asked["heads"], note = fitting_heads(asked["heads"], asked["model_dim"])
+    notes += [*more, *filter(None, [note])]
+    share, least = round(asked["train_share"], 2), TRAIN_SHARE_RANGE[0]
+    asked["train_share"] = share or (OWN_SHARE if is_own else FIRST.train_share)
+    if (asked["balance"] or 0) < LEAST_BALANCE:
+        asked["balance"] = None
+    softmax, uneven = MECHANISMS[asked["source"]].has_softmax, asked["balance"] is not None
+    for impossible, instead, note in (
+        (asked["sink"] != "none" and not softmax, {"sink": "none"}, text("no_sink")),
+        (asked["train_share"] < least, {"train_share": least},
+         text("least_share", share=f"{least:.0%}")),
+        (uneven and (is_own or TASKS[asked["task"]].class_count != 2), {"balance": None},
+         text("no_balance", data=DATA[asked["task"]].name)),
+        (is_own and (asked["noise"] or asked["label_noise"]), {"noise": 0.0, "label_noise": 0.0},
+         text("no_noise")),
+    ):  # fmt: skip
+        if impossible:
+            asked |= instead
+            notes.append(note)
+    setting = Setting(**asked | {"momentum": GOOD_START[asked["optimiser"]][1]})
+    if setting.training_numbers > limits.TRAINING_NUMBERS:
+        raise TooLong(f"training would take {setting.training_numbers / 1e6:,.0f} million numbers")
+    return setting, notes + _remarks(setting)
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def _possible_variants(asked: tuple[str, ...], source: str) -> tuple[tuple[str, ...], list[str]]:
+    """Return two different variants that the mechanism can have, then others of ``asked``."""
+    impossible, pair, notes = impossible_variants(source), [*asked[:2]], []
+    for side, instead in enumerate(FIRST.variants):
+        if pair[side] in impossible:
+            needs = "needs_softmax" if pair[side] == SINK else "needs_tokens"
+            notes.append(text(needs, variant=_capital(TITLES[pair[side]]), instead=TITLES[instead]))
+            pair[side] = instead
+    if pair[0] == pair[1]:
+        pair[1] = next(name for name in FIRST.variants if name != pair[0])
+        notes.append(text("same", variant=TITLES[pair[1]]))
+    notes += [
+        text("not_trained", variant=_capital(TITLES[name]), source=source)
+        for name in asked[2:]
+        if name in impossible
+    ]
+    others = (name for name in asked[2:] if name not in impossible)
+    return (*dict.fromkeys((*pair, *others)),), notes
+
+
+def _remarks(setting: Setting) -> list[str]:
+    """Return notes on what can be trained but may surprise."""
+    alike = [
+        TITLES[name]
+        for name in setting.variants
+        if (gate := VARIANTS[name]) is not None
+        and (gate.record.constant or (gate.granularity == "headwise" and setting.heads == 1))
+    ]
+    wider = MATCHED in setting.compared and setting.configs[MATCHED].model_dim != setting.model_dim
+    priced, steps = setting.price != NO_PRICE, setting.steps
+    remarks = {
+        text("undone", names=_capital(" and ".join(alike))): alike
+        and setting.norm == "post"
+        and not setting.residual,
+        text("matched"): wider,
+        text("sink_twice"): SINK in setting.variants and setting.sink == "learned",
+        text("soft", bonus=f"{setting.entropy_bonus:g}"): setting.entropy_bonus,
+        text("price_later", steps=steps, full=PRICE_FULL): priced and steps <= PRICE_FULL,
+    }
+    return [note for note, there in remarks.items() if there]
+
+
+# --- Controls -------------------------------------------------------------------------------------
 
 
 def draw_front() -> tuple[dict[str, Any], str]:
@@ -64,8 +214,9 @@ def draw_front() -> tuple[dict[str, Any], str]:
         _choose_tile(right, "right", "Right", KINDS, FIRST.variants[1]),
     )
     steps = STEPS.get(task, FIRST.steps)
-    on.button(f"+{MORE_STEPS} steps", key="train_on",
-              width="stretch", on_click=train_on, args=(steps,))  # fmt: skip
+    most = limits.BOUNDARY_STEPS[1]
+    on.button(f"+{MORE_STEPS} steps", key="train_on", width="stretch", on_click=ask,
+              args=("steps", steps, MORE_STEPS, most, most))  # fmt: skip
     which = who.selectbox("Seed shown", (*WHO, PICKED), key="who", help=text("who_help"), **LINK)
     return {"task": task, "variants": pair, "steps": steps}, which
 
@@ -136,16 +287,16 @@ def draw_more(steps: int) -> tuple[dict[str, Any], BoundaryView]:
                                          0.01, key="soft", help=text("soft_help"), **LINK),
         "seed_count": training.slider("Seeds", *limits.BOUNDARY_SEEDS, FIRST.seed_count,
                                       key="seeds", **LINK),
-        "seed": training.number_input("First seed", *SEEDS, FIRST.seed, 1, key="first", **LINK),
+        "seed": training.number_input("First seed", *LIMITS["seed"], FIRST.seed, 1, key="first",
+                                      **LINK),
     }  # fmt: skip
     if fields["price"] == NO_PRICE:  # one run, whatever the weight of no price
         fields["price_weight"] = FIRST.price_weight
-    view = BoundaryView(
+    return fields, BoundaryView(
         picture.radio("Colour by", PAINTS, key="paint", horizontal=True, **LINK),
         picture.toggle("Predicted class only", key="discrete", **LINK),
         picture.toggle("Test points", True, key="test_points", **LINK),
     )
-    return fields, view
 
 
 def find_setting(
@@ -169,16 +320,11 @@ def find_setting(
     return st.session_state.get(LAST_SETTING, FIRST)
 
 
-# --- What visitors do -----------------------------------------------------------------------------
-
-
-def _suit_rate() -> None:
-    """Each optimiser begins at a learning rate that suits it."""
+def _suit_rate() -> None:  # each optimiser begins at a learning rate that suits it
     st.session_state["rate"] = f"{GOOD_START[st.session_state['optimiser']][0]:g}"
 
 
-def _suit_price() -> None:
-    """A price needs more steps than a first run has."""
+def _suit_price() -> None:  # a price needs more steps than a first run has
     if st.session_state["price"] != NO_PRICE:
         st.session_state["steps"] = max(st.session_state["steps"], PRICED_STEPS)
 
@@ -191,20 +337,10 @@ def choose_data(name: str) -> None:
         st.session_state["steps"] = STEPS.get(name, FIRST.steps)
 
 
-def train_on(steps: int) -> None:
-    """Ask for more than the ``steps`` of the same run; for callbacks only."""
-    count = st.session_state.get("steps", steps) + MORE_STEPS
-    _ask("steps", min(count, limits.BOUNDARY_STEPS[1]))
-
-
-def new_seeds() -> None:
-    """Ask for the next seeds, none of them among these; for callbacks only."""
-    first = st.session_state.get("first", FIRST.seed)
-    first += st.session_state.get("seeds", FIRST.seed_count)
-    _ask("first", first if first <= SEEDS[1] else SEEDS[0])
-
-
-def _ask(key: str, number: int) -> None:
+def ask(key: str, first: int, more: int, most: int, beyond: int) -> None:
+    """Ask for ``more`` of a control, ``beyond`` past its ``most``; for callbacks only."""
+    number = st.session_state.get(key, first) + more
+    number = number if number <= most else beyond
     if key in st.session_state:
         st.session_state[key] = number
     else:  # its control is not drawn yet
@@ -245,26 +381,20 @@ def _draw_menu(key: str, label: str, names: Mapping[str, Named], word: str, defa
 
     with st.container(key=f"menu_{key}", gap="xxsmall"):
         st.markdown(f":small[{label}]")
-        if st.button(
-            names[word].name,
-            key=f"{key}_menu",
-            width="stretch",
-            icon=":material/expand_more:",
-            icon_position="right",
-        ):
+        if st.button(names[word].name, key=f"{key}_menu", width="stretch",
+                     icon=":material/expand_more:", icon_position="right"):  # fmt: skip
             st.dialog(label, width="large")(draw)()
 
 
 @st.cache_data(max_entries=len(DATA), show_spinner=False)
 def data_picture(name: str) -> str:
     """Return an SVG of a data set's points in their classes' colours; a frame for own points."""
-    if name == TASK_NAME:
-        inside = (
-            f'<rect x="8" y="8" width="84" height="84" rx="8" fill="none" stroke-width="3"'
-            f' stroke="{palette.PLANE}" stroke-dasharray="9 7"/>'
-            f'<path d="M50 32V68M32 50H68" stroke="{palette.PLANE}" stroke-width="6"/>'
-        )
-    else:
+    inside = (
+        f'<rect x="8" y="8" width="84" height="84" rx="8" fill="none" stroke-width="3"'
+        f' stroke="{palette.PLANE}" stroke-dasharray="9 7"/>'
+        f'<path d="M50 32V68M32 50H68" stroke="{palette.PLANE}" stroke-width="6"/>'
+    )
+    if name != TASK_NAME:
         task = make_task(name, points=TILE_POINTS, test_points=TILE_POINTS)
         where = np.clip((task.train_points[0] * (1, -1) + 1) / 2, 0, 1) * (SIZE - 2 * DOT) + DOT
         inside = "".join(

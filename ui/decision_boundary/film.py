@@ -1,4 +1,4 @@
-"""The film: surfaces and input planes while a run trains.
+"""The film: surfaces and input planes while a run trains, and what is measured of it.
 
 It follows the training from the first step. Workers sample each frame once, for everybody.
 
@@ -7,46 +7,160 @@ Shapes: T frames (snapshots of a run), S seeds, R x C grid points.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
+import gating_core.experiments.comparison as comparison
 from gating_core.attention import MECHANISMS
-from gating_core.experiments.comparison import (
-    COMPARISONS,
-    DRAWN_POINTS,
-    Setting,
-    TrainedRun,
-    drawn_frames,
-)
+from gating_core.experiments.comparison import LIMITS, Setting, TrainedRun, drawn_frames
 from gating_core.geometry import CURVED, UNKNOWN
-from gating_core.training import mean_interval
+from ui import limits
 from ui.common import formatting
 from ui.common.formatting import percent
+from ui.common.links import link_value
 from ui.common.page import dated
 from ui.components.pair import Classified, Pair, Point, Side, draw_pair
-from ui.decision_boundary.frames import EYE, Film, film_of, sampled, sampled_run, variants_of
-from ui.decision_boundary.measuring import STOPPED, MeasurementRequest, stopped_frame
-from ui.decision_boundary.model import DATA, TITLES, BoundaryView, text
+from ui.decision_boundary.controls import (
+    DATA,
+    PICKED,
+    TITLES,
+    TYPICAL,
+    WHO,
+    BoundaryView,
+    text,
+)
+from ui.decision_boundary.frames import EYE, SIDES, Film, film_of, sampled, sampled_run, variants_of
 from ui.drawing import palette
 from ui.drawing.colours import ColourScale, class_colours, scale_of
 from ui.drawing.first_view import scale_share
-from ui.limits import BOUNDARY_STEPS
 from ui.work import jobs, pool, runs
-from ui.work.cache import PASSING_CACHE, cached
+from ui.work.cache import CACHE, PASSING_CACHE
 from ui.work.jobs import Job, State
+from ui.work.pool import Rank
 from ui.work.runs import Shown, serial
 
 JOB, VIEW_KEY = "boundary", "boundary_view"
+MEASUREMENT = "boundary_measurement"
+STOPPED = "boundary_stopped"  # a setting, and the step at which its visitor has stopped
 MOVED = "boundary_moved"  # the visitor has stopped at another frame
 MARKED = "boundary_point"  # the grid point that the visitor has marked
+AT_ONCE = 4  # curvatures that a worker measures before it is the turn of another visitor
+LEAST_SEED, LAST_SEED = LIMITS["seed"][0], LIMITS["seed"][1] + limits.BOUNDARY_SEEDS[1]
 STAGE = 400  # pixels of the pictures' place while there are none
 MOST_MAPS = 24  # below the picture
-NOT_YET = "total curvature is being measured …"
-NOT_MEASURED = "total curvature: not measured"
 Told = tuple[str, str]  # what is bold, and the rest
+
+
+# --- What is measured, in which order -------------------------------------------------------------
+
+
+@dataclass
+class MeasurementRequest:
+    """The seed that is measured first: ``which`` of `WHO`, or the ``picked`` one.
+
+    There is one for a session, and its job reads it as well. Curvature of the other seeds along the
+    run is measured where that takes few seconds.
+    """
+
+    which: str = TYPICAL
+    picked: int | None = None
+    _growing: tuple[object, int] = (None, 0)
+
+    def chosen(self, run: TrainedRun) -> str:
+        """Return by which of `WHO` a seed is shown, or `PICKED` for a seed of the run that was."""
+        is_there = self.which != PICKED or self.picked in run.task.seeds
+        return self.which if is_there else TYPICAL
+
+    def member(self, run: TrainedRun) -> int:
+        """Return the index of the seed shown, which is the same for both variants."""
+        chosen = self.chosen(run)
+        if chosen == PICKED:
+            return run.task.seeds.index(self.picked)
+        if (whose := WHO[chosen]) is None:
+            return comparison.typical_member(run)
+        name = run.setting.compared[SIDES.index(whose[0])]
+        return comparison.shown_member(run.variants[name].ensemble, whose[1])
+
+    def growing_member(self, run: TrainedRun) -> int:
+        """Return the seed shown while a run trains: the first that was, so its film goes on."""
+        about = run.setting, self.which, self.picked
+        if self._growing[0] != about:
+            self._growing = about, self.member(run)
+        return self._growing[1]
+
+    def others(self, run: TrainedRun) -> bool:
+        """Return whether seeds that are not shown are measured, too."""
+        return (len(run.task.seeds) - 1) * comparison.along_cost(run) <= limits.OTHERS_COST
+
+    def lacks(self, shown: Shown) -> bool:
+        """Return whether there is something left to measure."""
+        return bool(shown.run.frames and self._pending(shown))
+
+    def measure(self, shown: Shown) -> Iterator[Any]:
+        """Measure the curvatures that are missing, those of the seed shown first.
+
+        Only its curvature along the run ranks first, while nobody waits for a worker: the rest
+        waits for others' trainings, and for their first pictures. A worker is sent the run once for
+        several.
+        """
+        done: set[Any] = set()
+        while pending := self._pending(shown, done):
+            seed = self.member(shown.run)
+            first = [x for x in pending if x[0] is not comparison.final_curvature and x[2] == seed]
+            works = first or pending[:AT_ONCE]
+            rank = Rank.FIRST if first and not pool.POOL.crowded else Rank.REST
+            items = pool.POOL.stream(comparison.measure_each, shown.run, tuple(works), rank=rank)
+            with closing(items):
+                for item in items:
+                    yield item
+                    if isinstance(item, comparison.CurvatureSummary):
+                        done.add((item.at_end, item.variant, item.member))
+                    if self.member(shown.run) != seed:
+                        break
+
+    def _pending(
+        self, shown: Shown, done: Collection[Any] = ()
+    ) -> list[tuple[Callable[..., Any], str, int]]:
+        """List what is to be measured; of seeds that are not shown, totals are enough."""
+        run, seed = shown.run, self.member(shown.run)
+        enough = {key for key, x in shown.along.items() if key[1] != seed or x.known is not None}
+        pending = comparison.pending_measurements(
+            run, run.setting.compared, seed, enough, shown.final
+        )
+        return [
+            (function, name, member)
+            for function, name, member in pending
+            if (function is comparison.final_curvature, name, member) not in done
+            and (member == seed or self.others(run))
+        ]
+
+
+def read_measurement(which: str) -> MeasurementRequest:
+    """Return this session's request, brought up to date with the controls and the link."""
+
+    def parse(word: str) -> int | None:
+        seed = int(word) if word.isascii() and word.isdigit() and len(word) <= 5 else -1
+        return seed if LEAST_SEED <= seed <= LAST_SEED else None
+
+    request = st.session_state.setdefault(MEASUREMENT, MeasurementRequest())
+    request.which = which
+    request.picked = link_value("picked_seed", parse, None, "the typical one")
+    return request
+
+
+def stopped_frame(run: TrainedRun) -> int:
+    """Return the drawn frame that the visitor has stopped at, or else the last one."""
+    steps = run.steps[drawn_frames(run)]
+    about, step = st.session_state.get(STOPPED, (None, 0))
+    return int(np.abs(steps - step).argmin()) if about == run.setting else len(steps) - 1
+
+
+# --- The film -------------------------------------------------------------------------------------
 
 
 def draw(
@@ -56,37 +170,29 @@ def draw(
 
     ``follows``: whether something else on the page shows the frame at which the visitor stops.
     """
+
+    def what() -> str:
+        return "Measuring curvature" if runs.trained(job) else "Training"
+
+    def share() -> float:
+        shown = next(iter(job.so_far.values()), None)
+        if shown is None or not shown.run.ended:
+            return job.share
+        seeds = len(shown.run.task.seeds) if measurement.others(shown.run) else 1
+        return len(shown.along) / (len(shown.run.setting.compared) * seeds)
+
     with jobs.dock(JOB, setting):
         job = runs.fetch(JOB, setting, measurement.measure, measurement.lacks)
         run = next((shown.run for shown in job.so_far.values()), None)
         cut = run is not None and not run.ended
         where = f", at step {run.steps[-1]} of {run.setting.steps}" if run and cut else ""
-        said = jobs.end_text(job, work_text(job), where)
+        said = jobs.end_text(job, what(), where)
         if job.state is State.FAILED:
             st.error(said)
         elif said:
             st.caption(f":material/stop_circle: {said}")
-    jobs.watch(
-        job,
-        lambda: work_text(job),
-        lambda: _draw_film(job, view, measurement, setting, follows),
-        share=lambda: share_done(job, measurement),
-    )
+    jobs.watch(job, what, lambda: _draw_film(job, view, measurement, setting, follows), share=share)
     return job
-
-
-def work_text(job: Job) -> str:
-    """Say what a job does."""
-    return "Measuring curvature" if runs.trained(job) else "Training"
-
-
-def share_done(job: Job, measurement: MeasurementRequest) -> float:
-    """Return how much of it is done."""
-    shown = next(iter(job.so_far.values()), None)
-    if shown is None or not shown.run.ended:
-        return job.share
-    seeds = len(shown.run.task.seeds) if measurement.others(shown.run) else 1
-    return len(shown.along) / (len(shown.run.setting.compared) * seeds)
 
 
 def _draw_film(
@@ -114,11 +220,17 @@ def _draw_film(
         if run.divergence is not None:
             st.warning(divergence_text(run))
         return
-    member = measurement.growing_member(run) if going and not run.ended else measurement.member(run)
-    film, picture = film_for(run, member, going), picture_for(shown, view, member, going)
+    grows = going and not run.ended
+    member = measurement.growing_member(run) if grows else measurement.member(run)
+    film, k = film_for(run, member, going), gaussian_of(shown, member)
+    picture = (PASSING_CACHE if going else CACHE).get(  # while a run grows they pass
+        (picture_of, serial(run), member, grows, tuple(k), view),
+        lambda: picture_of(film, run, member, k, view),
+    )
     steps, last = run.steps[drawn_frames(run)], len(picture.pair.places) - 1
     strip = np.unique(np.linspace(0, last, min(last + 1, MOST_MAPS)).round())
-    family = hash(replace(run.setting, steps=BOUNDARY_STEPS[0]))  # however long it trains
+    # However long it trains.
+    family = hash(replace(run.setting, steps=limits.BOUNDARY_STEPS[0]))
     live = job.elapsed > 0 and run.setting == requested  # trained under this visitor's eyes
 
     def on_leave(frame: int, point: Point | None, _: object) -> None:
@@ -129,29 +241,39 @@ def _draw_film(
         st.session_state[MARKED] = point
         st.session_state[MOVED] = st.session_state.get(STOPPED) != before
 
-    with dated(stale_text(run, requested, going)):
+    stale = ""
+    if replace(run.setting, steps=requested.steps) != requested:
+        stale = f"Still showing the run before. The new run is {'' if going else 'not '}training."
+    told = [verdicts(shown, name, member, going, film, picture) for name in run.setting.compared]
+    with dated(stale):
         draw_pair(
             picture.pair,
             key=VIEW_KEY,
-            scene=f"{family} {member} {run.ended or not going}",
+            scene=f"{family} {member} {not grows}",
             frame=stopped_frame(run),
             point=st.session_state.get(MARKED),
-            verdicts=[
-                verdicts(shown, name, member, going, film.sides[side].spanned, picture.unknown[i])
-                for i, (side, name) in enumerate(variants_of(run).items())
-            ],
+            verdicts=[[words[:2] for words in side] for side in told],
+            exact=[[digits for *_, digits in side] for side in told],
             quantity=picture.quantity,
             names=("x₁", "x₂"),
             note=note_text(run, view, picture),
             strip=strip.astype(int).tolist(),
             follow=f"{family} {member}" if live else "",
-            grows=going and not run.ended,
+            grows=grows,
             on_leave=on_leave,
         )
     if st.session_state.pop(MOVED, False) and follows:
         st.rerun()  # that is drawn outside this fragment
-    if notes := [*filter(None, details(run, film))]:
-        st.caption(" ".join(notes))
+    mechanism = MECHANISMS[run.setting.source]  # the flatness theorem is on averages of fixed ones
+    averages = mechanism.weights_on_simplex or not mechanism.fixed_values
+    notes = {
+        text("moving"): not mechanism.fixed_values,
+        text("no_averages"): not averages,
+        text("axes", shares=film.axes): film.axes,
+        f"{len(steps)} of {len(run.frames)} saved steps are shown.": len(steps) < len(run.frames),
+    }
+    if said := " ".join(note for note, there in notes.items() if there):
+        st.caption(said)
 
 
 # --- The picture ----------------------------------------------------------------------------------
@@ -170,35 +292,21 @@ class Picture:
     unknown: list[np.ndarray | None]
 
 
-def _film(key: int, _run: TrainedRun, member: int, unfinished: bool) -> Film:
-    if _run.setting in COMPARISONS.values():  # bundled: first sight waits for no worker
-        return film_of(_run, member, unfinished)
-    latest = film_of, replace(_run.setting, steps=BOUNDARY_STEPS[0]), member
-    before = PASSING_CACHE.find([latest]).get(latest)
-    found = sampled_run(_run, member, before, lambda calls: pool.POOL.map(sampled, calls))
-    PASSING_CACHE.put(latest, found)
-    return film_of(_run, member, unfinished, found)
-
-
-def _picture(key: object, _film: Film, _shown: Shown, member: int, view: BoundaryView) -> Picture:
-    return picture_of(_film, _shown.run, member, gaussian_of(_shown, member), view)
-
-
-# While a run grows they pass.
-FILMS = {False: cached()(_film), True: cached(on=PASSING_CACHE)(_film)}
-PICTURES = {False: cached()(_picture), True: cached(on=PASSING_CACHE)(_picture)}
-
-
 def film_for(run: TrainedRun, member: int, going: bool = False) -> Film:
     """Return the frames of one seed; ``going``: whether work on the run goes on."""
-    return FILMS[going](serial(run), run, member, going and not run.ended)
+    grows = going and not run.ended
 
+    def make() -> Film:
+        if run.setting in comparison.COMPARISONS.values():  # first sight waits for no worker
+            return film_of(run, member, grows)
+        latest = sampled_run, replace(run.setting, steps=limits.BOUNDARY_STEPS[0]), member
+        before = PASSING_CACHE.find([latest]).get(latest)
+        found = sampled_run(run, member, before, lambda calls: pool.POOL.map(sampled, calls))
+        PASSING_CACHE.put(latest, found)
+        return film_of(run, member, grows, found)
 
-def picture_for(shown: Shown, view: BoundaryView, member: int, going: bool = False) -> Picture:
-    """Return the picture of one seed, with the curvature that is measured by now."""
-    run, measured = shown.run, tuple(gaussian_of(shown, member))
-    film, key = film_for(run, member, going), (serial(run), measured, going and not run.ended)
-    return PICTURES[going](key, film, shown, member, view)
+    cache = PASSING_CACHE if going else CACHE
+    return cache.get((film_of, serial(run), member, grows), make)
 
 
 def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
@@ -279,28 +387,28 @@ def verdicts(
     name: str,
     member: int,
     going: bool,
-    spanned: np.ndarray | None = None,
-    unknown: np.ndarray | None = None,
-) -> list[Told]:
-    """Return what stands over a surface in every frame: accuracy and total curvature, and the rest.
+    film: Film | None = None,
+    picture: Picture | None = None,
+) -> list[tuple[str, str, str]]:
+    """Return what stands over a surface in every frame: the cut and accuracy, the rest, all digits.
 
-    While work is ``going`` on, what is not measured is about to be. ``spanned`` (T,) is the share
-    of the convex hull of its values that a flat surface spans, NaN where that is a line; at an
-    ``unknown`` (T,) share of the points K is not known.
+    While work is ``going`` on, what is not measured is about to be.
     """
     run, along = shown.run, shown.along.get((name, member))
     final, accuracies = shown.final.get((name, member)), run.variants[name].ensemble.test_accuracy
+    index = run.setting.compared.index(name)
+    side = None if film is None else film.sides[SIDES[index]]
+    unknown = None if picture is None else picture.unknown[index]
     frames, told = drawn_frames(run), []
     for index, frame in enumerate(frames):
-        total, rest = NOT_YET if going else NOT_MEASURED, []
+        bold, digits = f"test accuracy {percent(float(accuracies[frame, member]))}", ""
+        rest = [f"total curvature {'is being' if going else 'not'} measured{' …' * going}"]
         at_end = final is not None and index == len(frames) - 1
         if (summary := final if at_end else along) is not None:
             verdict = summary.verdicts[-1 if at_end else index]
             integral = summary.total if at_end else summary.total.at(index)
-            said = (formatting.final_total_text if at_end else formatting.total_text)(
-                integral, verdict.without_curvature
-            )
-            total = f"total curvature {said}"
+            said = formatting.headline_text(integral, verdict.without_curvature)
+            rest, digits = [f"total curvature {said}"], formatting.exact_text(integral)
             if verdict.without_curvature and not at_end:
                 rest.append(formatting.flat_text(verdict))
             elif said == UNKNOWN:
@@ -310,25 +418,15 @@ def verdicts(
                 rest += [formatting.verdict_text(verdict)] if curved else []
                 sure = curved and integral.quotable() and integral.resolved
                 rest += [] if sure else [formatting.doubt_text(integral, verdict)]
-        if spanned is not None and not np.isnan(spanned[index]):
-            rest.append(f"outputs span {percent(float(spanned[index]))} of the convex hull")
+        if side is not None and film is not None and film.data.class_count == 2:
+            cut = comparison.cut_of(side.frames.margin[index], film.data.axis).text
+            bold = f"One {'straight' if side.corners is not None else 'flat'} cut: {cut} · {bold}"
+        if side is not None and side.spanned is not None and not np.isnan(side.spanned[index]):
+            rest.append(f"spans {percent(float(side.spanned[index]))} of the convex hull")
         if unknown is not None and unknown[index]:
             rest.append(f"K is not known at {percent(float(unknown[index]))} of the points")
-        accuracy = percent(float(accuracies[frame, member]))
-        told.append((f"Test accuracy {accuracy} · {total}", " · ".join(rest)))
+        told.append((bold[:1].upper() + bold[1:], " · ".join(rest), digits))
     return told
-
-
-def mean_text(shares: np.ndarray) -> str:
-    """Format the mean accuracy of all seeds in percent, with its 95 % interval.
-
-    An interval that would reach beyond what an accuracy can be ends there.
-    """
-    interval = mean_interval(shares)
-    if not interval.half_width <= interval.mean <= 1 - interval.half_width:
-        return formatting.accuracy_text(interval)
-    width = np.ceil(1000 * interval.half_width - 1e-9) / 10  # rounded up
-    return f"{100 * interval.mean:.1f} ± {width:.1f}\u00a0%"
 
 
 def divergence_text(run: TrainedRun) -> str:
@@ -341,8 +439,8 @@ def note_text(run: TrainedRun, view: BoundaryView, picture: Picture) -> str:
     """Say what is drawn."""
     counts = run.task.train_points.shape[1], run.task.test_points.shape[1]
     points = f"Filled: training points{', open: test points' if view.tested else ''}"
-    if max(counts) > DRAWN_POINTS:
-        train, test = (f"{min(count, DRAWN_POINTS)} of {count}" for count in counts)
+    if max(counts) > comparison.DRAWN_POINTS:
+        train, test = (f"{min(count, comparison.DRAWN_POINTS)} of {count}" for count in counts)
         points += f" ({train} and {test} are drawn)"
     parts = [points, "black: decision boundary"]
     data = [side.classified for side in picture.pair.sides]
@@ -352,27 +450,3 @@ def note_text(run: TrainedRun, view: BoundaryView, picture: Picture) -> str:
         beyond = f"at the last step {formatting.beyond_text(picture.scale.beyond)}"
         parts += ["K < 0 to K > 0, asinh scale", beyond, "hatched: not known"]
     return " · ".join(parts)
-
-
-def details(run: TrainedRun, film: Film) -> tuple[str, str, str]:
-    """Say why the flatness theorem, on averages of fixed values, does not apply; what is drawn."""
-    mechanism = MECHANISMS[run.setting.source]
-    theorem = "" if mechanism.fixed_values else text("moving")
-    if mechanism.fixed_values and not mechanism.weights_on_simplex:
-        theorem = text("no_averages")
-    saved, drawn = len(run.frames), len(drawn_frames(run))
-    return (
-        theorem,
-        text("axes", shares=film.axes) if film.axes else "",
-        "" if saved == drawn else f"{drawn} of {saved} saved steps are shown.",
-    )
-
-
-def stale_text(run: TrainedRun, requested: Setting, going: bool = True) -> str:
-    """Return what stands over the picture of a ``run`` that is not the ``requested`` one.
-
-    That one is being trained, unless nothing is ``going`` on.
-    """
-    if replace(run.setting, steps=requested.steps) == requested:
-        return ""
-    return f"Still showing the run before. The new run is {'' if going else 'not '}training."

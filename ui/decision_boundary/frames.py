@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from gating_core.attention import AttentionConfig
 from gating_core.experiments.comparison import (
@@ -34,7 +35,7 @@ from ui.drawing.lines import class_boundary, lifted, plane_lines, segments, stac
 
 SIDES = ("left", "right")
 PLANE_TOLERANCE = 0.01  # share of the largest margin, and of the points, that a plane may miss
-EYE = (0.0, np.radians(45))  # azimuth and elevation; each side is turned to be seen from there
+EYE = (0.0, np.radians(60))  # azimuth and elevation; each side is turned to be seen from there
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +112,8 @@ def sampled(
     frames = sample_steps(config, states, data.points, size)
     averaged, straight, borders, fine_borders = frames.averaged, None, None, None
     if averaged is not None and averaged.shape[1] == 3:
-        pairs = zip(frames.values, averaged, strict=True)
-        straight = tuple(plane_lines(values, data.axis, own) for values, own in pairs)
+        straight = tuple(plane_lines(values, data.axis, own)
+                         for values, own in zip(frames.values, averaged, strict=True))  # fmt: skip
     if data.class_count > 2:
         fine = frames.logits if frames.fine_logits is None else frames.fine_logits
         axis = np.linspace(data.axis[0], data.axis[-1], fine.shape[1])
@@ -197,11 +198,12 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
         corners = axes.project(frames.averaged)
         parts.append(corners)
     else:
-        if honest[upright]:
-            turn = _upright(normal[upright])
+        if honest[upright]:  # the third axis is the normal, and there is no mirror image
+            turn = np.linalg.svd(normal[upright][:, None])[0][:, ::-1]
+            turn = turn * [1, 1, np.sign(turn[:, 2] @ normal[upright])]
+            turn = turn * [1, np.sign(np.linalg.det(turn)), 1]
         towards = best_eye([end @ turn], [frames.logits[upright].argmax(-1)], np.array(EYE[1:]))[0]
-    cosine, sine = np.cos(towards), np.sin(towards)
-    turn = turn @ [[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]]
+    turn = turn @ Rotation.from_euler("z", towards).as_matrix()
     ends = np.concatenate(parts, 1) @ turn
     middle = (ends.min(1) + ends.max(1)) / 2 @ turn.T  # (T, 3)
     size = float(np.linalg.norm(np.ptp(ends, axis=1), axis=-1).max())
@@ -213,26 +215,19 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
     values, lines, cuts = place(points), NO_SEGMENTS, None
     if own.straight is not None and corners is not None:
         about = zip(own.straight, values, strict=True)
-        straight = [segments_on(chart, data.axis, drawn) for chart, drawn in about]
-        lines, corners = np.nan_to_num(stacked(straight)), place(corners)
+        lines = np.nan_to_num(stacked([segments_on(x, data.axis, drawn) for x, drawn in about]))
+        corners = place(corners)
     if own.borders is not None and own.fine_borders is not None:
-        about = zip(own.borders, values, strict=True)
-        on_surface = [lifted(chart, data.axis, x[None])[0] for chart, x in about]
-        cuts = stacked([*map(segments, on_surface)]), stacked([*map(segments, own.fine_borders)])
+        on_surface = [segments(lifted(chart, data.axis, x[None])[0])
+                      for chart, x in zip(own.borders, values, strict=True)]  # fmt: skip
+        cuts = stacked(on_surface), stacked([*map(segments, own.fine_borders)])
     planes = np.full((len(values), 4), np.nan)
     if honest.any():
         moved = unit * (np.einsum("td,td->t", normal, middle) + offset)
         found = np.column_stack([normal @ turn, moved])
         planes[honest] = (found / np.linalg.norm(normal, axis=-1, keepdims=True))[honest]
-    places = place(axes.project(frames.data_values))
-    return FilmSide(frames, points, values, places, corners, lines, planes, cuts, own.spanned)
-
-
-def _upright(normal: np.ndarray) -> np.ndarray:
-    """Return a turn (3, 3), of which the third axis is ``normal`` (3,)."""
-    turn = np.linalg.svd(normal[:, None])[0][:, ::-1]  # its first axis is the normal, or minus it
-    turn = turn * [1, 1, np.sign(turn[:, 2] @ normal)]
-    return turn * [1, np.sign(np.linalg.det(turn)), 1]  # no mirror image
+    return FilmSide(frames, points, values, place(axes.project(frames.data_values)), corners, lines,
+                    planes, cuts, own.spanned)  # fmt: skip
 
 
 def classifier_planes(

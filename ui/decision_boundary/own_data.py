@@ -39,8 +39,7 @@ from gating_core.tasks import (
 from ui.common.links import link_value, put_in_link
 from ui.components import draw as square
 from ui.components.draw import DIGITS, Point
-from ui.decision_boundary.controls import choose_data
-from ui.decision_boundary.model import text
+from ui.decision_boundary.controls import choose_data, text
 from ui.drawing import palette
 from ui.foreign import as_words, error_words, printable
 from ui.limits import (
@@ -76,7 +75,8 @@ def draw(front: Mapping[str, Any], train_share: float) -> tuple[OwnData | None, 
     if front["task"] != TASK_NAME:
         return None, False
     drawing = link_value("drawing", decode_drawing, NO_POINTS)
-    table, last = link_value("table", _parse_table, None), st.session_state.get(LAST_TABLE)
+    table = link_value("table", lambda x: x if x == TOO_LARGE else decode_table(x), None)
+    last = st.session_state.get(LAST_TABLE)
     own = table if isinstance(table, OwnData) else None
     if table == TOO_LARGE and last is not None and encode_table(last) == TOO_LARGE:
         own = last
@@ -101,47 +101,36 @@ def draw(front: Mapping[str, Any], train_share: float) -> tuple[OwnData | None, 
             )
         with given:
             st.caption(text("draw"))
-            _draw_tables()
+            st.file_uploader(
+                text("upload", classes=MOST_CLASSES, rows=f"{MOST_POINTS:,}",
+                     size=f"{LARGEST_BYTES / 1e6:g}"),
+                key="own_file", on_change=_on_file, max_upload_size=UPLOAD_MB,
+            )  # fmt: skip
+            st.text_area(
+                "or paste a table with columns x, y and label",
+                key="own_text",
+                on_change=lambda: _read(st.session_state.get("own_text", "")),
+                max_chars=PASTED_CHARACTERS,
+                height=80,
+                placeholder=EXAMPLE_CSV[:60],
+                help=text("paste", characters=f"{PASTED_CHARACTERS:,}"),
+            )
+            st.download_button("An example", EXAMPLE_CSV, "example.csv", on_click="ignore",
+                               icon=":material/download:", key="own_example")  # fmt: skip
             if problem:
                 st.error(f"{error_words(problem)}.")
             if own is not None:
                 whose = "Still in use, from before" if problem else "In use"
-                st.text(f"{whose}: {use_text(own)} {split_text(own, train_share)}")
+                names = printable(", ".join(own.names))
+                st.text(
+                    f"{whose}: {len(own.points)} points, classes {names}. {scaling_text(own)}"
+                    f" {split_text(own, train_share)}"
+                )
                 if own == last and last.remark:  # a link has the numbers, not how they were written
                     st.warning(as_words(last.remark))
                 where = text("not_in_link" if table == TOO_LARGE else "in_link")
                 st.caption(f":material/link: {where}")
     return own, lost
-
-
-def _draw_tables() -> None:
-    label = text(
-        "upload", classes=MOST_CLASSES, rows=f"{MOST_POINTS:,}", size=f"{LARGEST_BYTES / 1e6:g}"
-    )
-    st.file_uploader(label, key="own_file", on_change=_on_file, max_upload_size=UPLOAD_MB)
-    st.text_area(
-        "or paste a table with columns x, y and label",
-        key="own_text",
-        on_change=lambda: _read(st.session_state.get("own_text", "")),
-        max_chars=PASTED_CHARACTERS,
-        height=80,
-        placeholder=EXAMPLE_CSV[:60],
-        help=text("paste", characters=f"{PASTED_CHARACTERS:,}"),
-    )
-    st.download_button(
-        "An example",
-        EXAMPLE_CSV,
-        "example.csv",
-        on_click="ignore",
-        icon=":material/download:",
-        key="own_example",
-    )
-
-
-def use_text(own: OwnData) -> str:
-    """Say how many points there are, of which classes, and how they were scaled."""
-    names = printable(", ".join(own.names))
-    return f"{len(own.points)} points, classes {names}. {scaling_text(own)}"
 
 
 def scaling_text(own: OwnData) -> str:
@@ -164,21 +153,15 @@ def split_text(own: OwnData, train_share: float) -> str:
     """Say how the points are split, and what that means where they are few."""
     total, train = len(own.labels), sum(train_counts(own, train_share))
     test = total - train
-    parts = [
-        f"Each seed draws {train} of the {total} points for training. It is tested on the other"
-        f" {test}."
-    ]
-    if test < COARSE_BELOW:
-        parts.append(
-            f"These are few: one more right point moves a test accuracy by {100 / test:.0f} points."
-        )
     single = [own.names[label] for label in np.flatnonzero(np.bincount(own.labels) == 1)]
-    if single:
-        names = ", ".join(map(quote, sorted(single)))
-        parts.append(
-            f"The classes {names} have one point each. It is used for training, never for testing."
-        )
-    return " ".join(parts)
+    few = "These are few: one more right point moves a test accuracy by {:.0f} points."
+    return " ".join([
+        f"Each seed draws {train} of the {total} points for training. It is tested on the other"
+        f" {test}.",
+        *[few.format(100 / test)] * (test < COARSE_BELOW),
+        *[f"The classes {', '.join(map(quote, sorted(single)))} have one point each. It is used for"
+          " training, never for testing."] * bool(single),
+    ])  # fmt: skip
 
 
 # --- What visitors do -----------------------------------------------------------------------------
@@ -236,13 +219,9 @@ def decode_drawing(encoded: str) -> Points | None:
     numbers = [int.from_bytes(data[i : i + BYTES]) for i in range(0, len(data), BYTES)]
     if max(numbers) >= len(CLASSES) * ALONG**2:
         return None
-    positions = [divmod(number % ALONG**2, ALONG) for number in numbers]
-    points = tuple((_coordinate(x), _coordinate(y)) for x, y in positions)
-    return points, tuple(number // ALONG**2 for number in numbers)
-
-
-def _coordinate(position: int) -> float:
-    return round(position / UNITS - 1, DIGITS) + 0.0  # no -0
+    points = np.stack(np.divmod(np.array(numbers) % ALONG**2, ALONG), 1) / UNITS - 1
+    points = points.round(DIGITS) + 0.0  # no -0
+    return tuple(map(tuple, points.tolist())), tuple(n // ALONG**2 for n in numbers)
 
 
 @lru_cache(maxsize=CACHED_DRAWINGS)
@@ -260,8 +239,9 @@ def encode_table(table: OwnData) -> str:
     file = io.StringIO()
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(("x", "y", "label"))
-    for (x, y), label in zip(table.originals.tolist(), table.labels.tolist(), strict=True):
-        rows.writerow((_digits(x), _digits(y), table.names[label]))
+    for point, label in zip(table.originals.tolist(), table.labels.tolist(), strict=True):
+        digits = (repr(x).removesuffix(".0") for x in point)  # the fewest that give it again
+        rows.writerow((*digits, table.names[label]))
     packer = zlib.compressobj(zlib.Z_BEST_COMPRESSION, zlib.DEFLATED, WITHOUT_HEAD)
     packed = packer.compress(file.getvalue().encode()) + packer.flush()
     encoded = base64.urlsafe_b64encode(packed).decode().rstrip("=")
@@ -284,12 +264,3 @@ def decode_table(encoded: str) -> OwnData | None:
         return parse_csv(data) if whole else None
     except (binascii.Error, zlib.error, OwnDataError):
         return None
-
-
-def _parse_table(encoded: str) -> OwnData | str | None:
-    return encoded if encoded == TOO_LARGE else decode_table(encoded)
-
-
-def _digits(number: float) -> str:
-    """Return ``number`` in the fewest digits from which it can be read again."""
-    return repr(number).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""The results of a run: its finding with a dot for every seed, the table, files."""
+"""The results of a run: its finding with a dot for every seed, the table, curves, files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.comparison import (
     COMPARISONS,
     FRAME_GRID,
+    LIMITS,
     Setting,
     TrainedRun,
     drawn_frames,
@@ -22,59 +24,57 @@ from gating_core.experiments.comparison import (
     steps_model,
 )
 from gating_core.export import Surface, log_csv
-from gating_core.geometry import Integral, SurfaceResult
+from gating_core.geometry import Integral
 from gating_core.training import mean_interval
-from ui.common.charts import Charts
-from ui.common.formatting import by_points, percent, points_text
-from ui.common.links import put_in_link
+from ui.common import charts as c
+from ui.common.formatting import accuracy_text, by_points, percent, points_text
+from ui.common.links import LINK, put_in_link
 from ui.common.page import FINDING
 from ui.common.take_along import OfferedSurface, offer_model, offered
 from ui.components.strip import strip
 from ui.decision_boundary import film
-from ui.decision_boundary.controls import new_seeds
-from ui.decision_boundary.film import JOB, Told, divergence_text, mean_text
+from ui.decision_boundary.controls import FIRST, PICKED, TITLES, WHO, BoundaryView, ask, text
+from ui.decision_boundary.film import JOB, MeasurementRequest, Told, stopped_frame
 from ui.decision_boundary.frames import variants_of
-from ui.decision_boundary.measuring import MEASUREMENT, MeasurementRequest, stopped_frame
-from ui.decision_boundary.model import PICKED, TITLES, WHO, BoundaryView, experts_link, text
 from ui.drawing import palette
 from ui.drawing.colours import class_colours, exported
 from ui.proved import offer_notebook, run_code
 from ui.work import pool, runs
-from ui.work.cache import cached
-from ui.work.jobs import Job, State
+from ui.work.cache import CACHE
+from ui.work.jobs import Job
 from ui.work.runs import Shown, serial
 
 COMPLETE = "boundary_complete"
+CURVES = "curves"  # the fold
+BAND = (0.1, 0.9)  # quantiles over the seeds
 FEW_SEEDS = 6
 HALFWAY = 0.5  # from the base rate to 100 %: below it nothing much is learned
 LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
 
 
-def complete_run(job: Job) -> Shown | None:
-    """Return the run for the table: a complete one, or what is left of one; else the last."""
+def draw_finding(job: Job, requested: Setting, measurement: MeasurementRequest) -> Shown | None:
+    """Draw what the seeds show together, and each as a dot; return the run that they are of.
+
+    That is a complete one, or what is left of one, else the last. Before a first run there are
+    axes, so that the page does not move when it is complete.
+    """
     if job.over or runs.trained(job):
         shown = runs.shown_of(JOB, job)
         if shown is not None and shown.run.frames:
             st.session_state[COMPLETE] = shown
-    return st.session_state.get(COMPLETE)
-
-
-# --- The finding ----------------------------------------------------------------------------------
-
-
-def draw_finding(
-    job: Job, run: TrainedRun | None, requested: Setting, measurement: MeasurementRequest
-) -> None:
-    """Draw what the seeds show together, and each of them as a dot; before a first run, the axes.
-
-    So that the page does not move when a first run is complete.
-    """
+    shown = st.session_state.get(COMPLETE)
+    run = shown.run if shown else None
     said, dots = st.session_state[FINDING].columns((6, 5), vertical_alignment="center")
     bold, rest = finding(run) if run else ("" if job.over else "Training …", "")
     said.markdown(bold)
     said.text(rest)
     names = requested.variants if run is None else [*run.variants]
     others = len(names) - len(palette.SIDE_COLOURS)
+
+    def on_seed(seed: int) -> None:
+        put_in_link(picked_seed=str(seed))
+        st.session_state["who"] = PICKED
+
     with dots:
         strip(
             key="seed_strip",
@@ -89,13 +89,9 @@ def draw_finding(
             colours=[*palette.SIDE_COLOURS.values(), *[palette.BESIDE] * others],
             seeds=run.task.seeds if run else (),
             shown=measurement.member(run) if run else None,
-            on_pick=_on_seed,
+            on_pick=on_seed,
         )
-
-
-def _on_seed(seed: int) -> None:
-    put_in_link(picked_seed=str(seed))
-    st.session_state["who"] = PICKED
+    return shown
 
 
 def finding(run: TrainedRun) -> Told:
@@ -105,7 +101,7 @@ def finding(run: TrainedRun) -> Told:
     means = [f"{TITLES[n]} {mean_text(x)}" for n, x in ((left, before), (right, after))]
     base, gap = base_rates(run), mean_interval(after - before)
     seeds = f"step {run.steps[-1]}, {len(before)} seeds, 95 % interval, paired by seed"
-    broken = "" if run.divergence is None else f"{divergence_text(run)} "
+    broken = "" if run.divergence is None else f"{film.divergence_text(run)} "
     difference = f"difference {points_text(gap)} points"
     if not has_learned(before, base) and not has_learned(after, base):
         yet = "" if run.complete else " yet"
@@ -151,38 +147,40 @@ def base_text(run: TrainedRun) -> str:
     return f"always predicting the {class_} class gets {percent(base_rates(run).mean())}"
 
 
+def mean_text(shares: np.ndarray) -> str:
+    """Format the mean accuracy of all seeds in percent, with its 95 % interval.
+
+    An interval that would reach beyond what an accuracy can be ends there.
+    """
+    interval = mean_interval(shares)
+    if not interval.half_width <= interval.mean <= 1 - interval.half_width:
+        return accuracy_text(interval)
+    width = np.ceil(1000 * interval.half_width - 1e-9) / 10  # rounded up
+    return f"{100 * interval.mean:.1f} ± {width:.1f}\u00a0%"
+
+
 # --- The table ------------------------------------------------------------------------------------
 
 
-def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: Charts) -> None:
+def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: c.Charts) -> None:
     """Draw what trains a run on or begins another, and the table of variants."""
-    run, member = shown.run, measurement.member(shown.run)
+    run, member, chosen = shown.run, measurement.member(shown.run), measurement.chosen(shown.run)
+    why = "It is nearest to the medians over seeds of test accuracies and total curvatures"
+    if chosen == PICKED:
+        why = "You picked it"
+    elif (whose := WHO[chosen]) is not None:
+        why = f"It is the {whose[1]} of the {whose[0]} model on its training points"
+    (least, most), count = LIMITS["seed"], st.session_state.get("seeds", FIRST.seed_count)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
-        pairs = {(name, i) for name in run.setting.compared for i in range(len(run.task.seeds))}
-        if job.state is State.DONE and run.setting in job.requests and pairs - {*shown.along}:
-            st.button(
-                "Measure the other seeds",
-                icon=":material/stacked_line_chart:",
-                key="measure_others",
-                on_click=lambda: setattr(st.session_state[MEASUREMENT], "all_of", run.setting),
-                help=text("others_help"),
-            )
-        st.caption(shown_text(run, member, measurement.chosen(run)))
+        st.button("New seeds", icon=":material/casino:", key="new_seeds", on_click=ask,
+                  args=("first", FIRST.seed, count, most, least))  # fmt: skip
+        st.caption(f"Seed {run.task.seeds[member]} is shown. {why}.")
     if job.requests != (run.setting,):
         st.caption(f":material/hourglass_top: {text('not_current')}")
     columns = charts.tables["test accuracy"] = table(run)
     rows = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]
     st.markdown("\n".join(f"| {' | '.join(row)} |" for row in rows))  # st.table loads pandas
     st.caption(table_note(run), help=text("learned_help"))
-    name, seed = run.setting.compared[-1], run.task.seeds[member]
-    if link := experts_link(run.setting, name, seed):
-        st.page_link(
-            "pages/6_Mixture_of_experts.py",
-            icon=":material/account_tree:",
-            query_params=link,
-            label=f"*{TITLES[name]}*, seed {seed}: its experts",
-        )
 
 
 def table(run: TrainedRun) -> dict[str, list[str]]:
@@ -224,14 +222,89 @@ def table_note(run: TrainedRun) -> str:
     return " ".join(filter(None, parts))
 
 
-def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
-    """Say which seed is shown, and why."""
-    why = "It is nearest to the medians over seeds of test accuracies and total curvatures"
-    if chosen == PICKED:
-        why = "You picked it"
-    elif (whose := WHO[chosen]) is not None:
-        why = f"It is the {whose[1]} of the {whose[0]} model on its training points"
-    return f"Seed {run.task.seeds[member]} is shown. {why}."
+# --- Curves along the run -------------------------------------------------------------------------
+
+
+def draw_curves(shown: Shown, measurement: MeasurementRequest, charts: c.Charts) -> None:
+    """Draw the fold with loss, accuracy and total curvature of all seeds along the run."""
+    fold = st.expander("Curves along the run", key=CURVES, on_change="rerun", **LINK)
+    if not fold.open:
+        return
+    run, member = shown.run, measurement.member(shown.run)
+    frames = drawn_frames(run)
+    steps, now = run.steps[frames], int(run.steps[frames][stopped_frame(run)])
+    with fold:
+        left, right = (TITLES[name] for name in run.setting.compared)
+        st.caption(text("curves", left=left, right=right))
+        columns = c.chart_columns("curves", 3)
+    ensembles = {name: run.variants[name].ensemble for name in run.setting.compared}
+    totals = {name: totals_of(shown, name) for name in ensembles}
+    for column, title, unit, values in zip(
+        columns,
+        ("Training loss", "Test accuracy", "Total curvature"),
+        ("nats", "%", "∫|K| dA"),
+        (
+            {name: x.train_loss[frames] for name, x in ensembles.items()},
+            {name: 100 * x.test_accuracy[frames] for name, x in ensembles.items()},
+            {name: x[0] for name, x in totals.items()},
+        ),
+        strict=True,
+    ):
+        doubts = {name: x[1:, :, member] for name, x in totals.items()} if unit[0] == "∫" else {}
+        figure = curve_chart(title, unit, steps, values, member, doubts)
+        ends = ", ".join(f"{TITLES[name]} {x[-1, member]:.3g}" for name, x in values.items())
+        charts.draw(title, column, c.mark_x(figure, now, f"step {now}"),
+                    f"{title} of seed shown, last: {ends}.")  # fmt: skip
+
+
+def totals_of(shown: Shown, name: str) -> np.ndarray:
+    """(3, T, S): total curvature of all seeds in the drawn frames, its error, 1 if a lower one.
+
+    NaN where it is not measured. Where it is refined that is the last point.
+    """
+    totals = np.full((3, len(drawn_frames(shown.run)), len(shown.run.task.seeds)), np.nan)
+    for of, at in ((shown.along, slice(None)), (shown.final, slice(-1, None))):
+        for (variant, seed), summary in of.items():
+            if variant == name and (variant, seed) in shown.along:
+                x = summary.total
+                for row, part in zip(totals, (x.value, x.error, ~x.resolved), strict=True):
+                    row[at, seed] = part.numpy()
+    return totals
+
+
+def curve_chart(
+    title: str,
+    unit: str,
+    steps: np.ndarray,
+    by_variant: Mapping[str, np.ndarray],
+    shown: int,
+    doubts: Mapping[str, np.ndarray],
+) -> go.Figure:
+    """Draw the seed ``shown`` of both variants (T, S) with its error, and the band over all seeds.
+
+    ``doubts`` (2, T) are its errors, and 1 at lower estimates, which have rings. There is a band
+    where all seeds are known.
+    """
+    traces = []
+    colours = palette.SIDE_COLOURS.values()
+    for (name, values), colour in zip(by_variant.items(), colours, strict=True):
+        whole = np.isfinite(values).all(1)
+        errors, lower = doubts.get(name, (None, np.zeros(len(steps))))
+        parts: list[Any] = [("", steps, values[:, shown], errors, "lines", {})]
+        if whole.any():
+            low, high = np.quantile(values[whole], BAND, axis=1)
+            fill = {"fill": "toself", "fillcolor": f"{colour}33"}
+            parts.insert(0, (", band", [*steps[whole], *steps[whole][::-1]], [*low, *high[::-1]],
+                             None, "lines", fill))  # fmt: skip
+        if (ringed := lower == 1).any():
+            parts.append((", lower estimate", steps[ringed], values[ringed, shown], None, "markers",
+                          {}))  # fmt: skip
+        traces += [
+            c.line(f"{TITLES[name]}{what}", x, y, half, colour=colour, mode=mode, legend=False,
+                   symbol="circle-open", width=0 if more else 2.5) | more
+            for what, x, y, half, mode, more in parts
+        ]  # fmt: skip
+    return c.chart(title, traces, "step", unit, y_axis={"rangemode": "tozero"})
 
 
 # --- Files to take away ---------------------------------------------------------------------------
@@ -241,7 +314,7 @@ def draw_files(
     shown: Shown,
     view: BoundaryView,
     measurement: MeasurementRequest,
-    charts: Charts,
+    charts: c.Charts,
 ) -> None:
     """Offer weights, script, notebook, surfaces and data; draw the explanation of the charts."""
     run, member, index = shown.run, measurement.member(shown.run), stopped_frame(shown.run)
@@ -270,7 +343,8 @@ def draw_files(
         run.variants[name].ensemble.config.model_dim,
         problem=problem,
     )
-    charts.tables |= _logs((serial(run), len(shown.along), len(shown.final)), shown)
+    key = logs, serial(run), len(shown.along), len(shown.final)
+    charts.tables |= CACHE.get(key, lambda: logs(shown))
     charts.draw_footer(text("charts", grid=FRAME_GRID))
 
 
@@ -285,28 +359,16 @@ def total_at(shown: Shown, name: str, member: int, index: int) -> Integral:
 def _exported(
     shown: Shown, view: BoundaryView, member: int, side: str, index: int, line: str
 ) -> Surface:
-    """Return the drawn surface of a variant."""
-    run = shown.run
+    """Return the drawn surface of a variant, measured in full."""
+    run, name = shown.run, variants_of(shown.run)[side]
     own = film.film_for(run, member).sides[side]
-    key = serial(run), len(run.steps), variants_of(run)[side], member, index
-    surface, more = measured_step(key, run)
+    with st.spinner("Measuring curvature …"):
+        model = steps_model(run, name, member).attention.member(index)
+        key = measure_fields, serial(run), len(run.steps), name, member, index
+        surface, more = CACHE.get(key, lambda: pool.POOL.call(measure_fields, model))
     if view.paint == "class" and not view.discrete and run.task.class_count == 2:
         more = more | {"probability of class 1": class_colours(own.frames.logits[index])}
     return exported(surface, line, own.points[index], more=more)
-
-
-@cached("Measuring curvature …")
-def measured_step(
-    key: tuple[Any, ...], _run: TrainedRun
-) -> tuple[SurfaceResult, dict[str, np.ndarray]]:
-    """Measure a variant's surface in a drawn frame, for its files; ``key`` ends with them."""
-    name, member, frame = key[-3:]
-    return pool.POOL.call(measure_fields, steps_model(_run, name, member).attention.member(frame))
-
-
-@cached()
-def _logs(key: object, _shown: Shown) -> dict[str, Mapping[str, Sequence[Any]]]:
-    return logs(_shown)
 
 
 def logs(shown: Shown) -> dict[str, Mapping[str, Sequence[Any]]]:

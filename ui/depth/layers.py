@@ -343,7 +343,7 @@ def draw_replay(
             )
             for frame in frames
         ],
-        quantity=f"{picture.symbol} over the chart",
+        quantity=f"{picture.symbol} over the chart; black: K = 0",
         names=("u", "v") if stack.kind in (ALIGNED, RANDOM) else ("x₁", "x₂"),
         note=f"Asinh scale, the same for all layers · {common.percent(picture.scale.beyond)} of a"
         " layer's points exceed it"

@@ -18,7 +18,7 @@ from gating_core.theory import GALLERY
 from ui.drawing.colours import sheet
 from ui.drawing.first_view import best_eye
 from ui.gates.frames import GateFrame, GateRequest, measure_frames
-from ui.gates.shipped import NUMBERS, numbers_of, picture_file
+from ui.gates.gallery import NUMBERS, numbers_of, picture_file
 
 SIZE = (240, 150)  # pixels: twice of what is shown
 ROOM = 4  # pixels, around what is drawn

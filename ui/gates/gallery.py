@@ -1,16 +1,23 @@
-"""The tab Gallery: sixteen gates on a flat surface, one of them open."""
+"""The tab Gallery: sixteen gates on a flat surface, one of them open.
+
+A small picture of each, its verdict and its range of K are bundled; ``python -m ui.gates`` makes
+them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
 import gating_core.theory as theory
 from gating_core.export import Surface
-from gating_core.theory import FIRST_FORMULA, FIRST_RADIUS, GALLERY
+from gating_core.geometry import CURVED
+from gating_core.records import load_record
+from gating_core.theory import BENT, FIRST_FORMULA, FIRST_RADIUS, FLAT, GALLERY, GateVerdict
 from ui.common.bar import PAGES
 from ui.common.formatting import percent
 from ui.common.lessons import explain, section
@@ -32,24 +39,27 @@ from ui.gates.frames import (
     measure_frames,
     resolve,
 )
-from ui.gates.picture import SHOWN, GatePicture, gate_picture
-from ui.gates.shared import (
+from ui.gates.picture import (
     CSS,
+    SHOWN,
+    GatePicture,
     Told,
     caption,
     causes_text,
     draw_gate,
     finding,
+    gate_picture,
     grid_range_text,
     range_text,
 )
-from ui.gates.shipped import TileNumbers, numbers_of, picture_file, shipped
 from ui.limits import FORMULA_CHARACTERS
 from ui.work import pool
 from ui.work.cache import CACHE, cached
 from ui.work.jobs import Job, Jobs
 from ui.work.pool import Rank
 
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "gates"
+NUMBERS = FOLDER / "gallery.safetensors"
 VIEW_KEY = "gates_view"
 DRAWN = "gates_strengths"  # of the frames in the browser
 FIRST = "bump"  # it has both signs
@@ -57,8 +67,42 @@ FOLDS = {
     "why": "The curvature formula and its derivation",
     "maps": "K, |H| and the gate over the chart",
 }
+HEADINGS = {  # in the order of the gallery
+    FLAT: "Flat: K = 0",
+    BENT: "Bent, not curved: K = 0",
+    CURVED: "Curved: green K > 0, violet K < 0",
+}
 ON_TILE = 18  # characters of a formula
 Frames = tuple[GateFrame, ...]
+
+
+@dataclass(frozen=True)
+class TileNumbers:
+    """The numbers of a tile: a verdict, how it is known, the least and the largest known K.
+
+    K in 1 / length^2.
+    """
+
+    verdict: str
+    knowledge: str | None
+    least: float | None
+    largest: float | None
+
+
+def numbers_of(whole: GateVerdict, ends: tuple[float, float] | None) -> TileNumbers:
+    """Return what a tile says of a gate with this verdict and range of K."""
+    return TileNumbers(whole.word, whole.knowledge, *(ends or (None, None)))
+
+
+def picture_file(name: str) -> Path:
+    """Return the path of the picture of the case called ``name``."""
+    return FOLDER / f"{name.replace(' ', '_')}.png"
+
+
+@cache
+def shipped() -> dict[str, TileNumbers]:
+    """Return what all tiles say, by case."""
+    return load_record(dict[str, TileNumbers], NUMBERS, "holds no numbers of gates")
 
 
 # --- Measurements ---------------------------------------------------------------------------------
@@ -151,7 +195,7 @@ def draw() -> None:
     """Draw the tiles, the open gate and why it curves or not, and what is folded below."""
     st.html(CSS)
     with st.container(key="gates_desk"):
-        left, right = st.columns([5, 8], gap="medium")
+        left, right = st.columns([6, 8], gap="medium")
         tiles = left.container()
         with right:
             request, shown = _draw_controls()
@@ -167,13 +211,13 @@ def draw() -> None:
                 icon=":material/arrow_forward:",
                 query_params={"bent_tab": "Islands"},
             )
-    why, maps = (
+    why, charted = (
         st.expander(label, key=key, on_change="rerun", **LINK) for key, label in FOLDS.items()
     )
-    if why.open or maps.open:  # imported here: Plotly takes a second, and no surface needs it
-        from ui.gates import folds
+    if why.open or charted.open:  # imported here: Plotly takes a second, and no surface needs it
+        from ui.gates import maps
 
-        folds.draw(result, why if why.open else None, maps if maps.open else None)
+        maps.draw(result, why if why.open else None, charted if charted.open else None)
     offered().name = name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
     offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
         name, partial(_exported, result)
@@ -251,19 +295,18 @@ def _draw_controls() -> tuple[GateRequest, str]:
 
 
 def _draw_tiles(where: st.delta_generator.DeltaGenerator, request: GateRequest) -> None:
-    tiles = {
-        name: Tile(
-            "your formula" if name == OWN else name,
-            tile_line(numbers),
-            picture=str(picture_file(name)),
-        )
-        for name, numbers in shipped().items()
-    }
+    """Draw a tile for each gate, under the heading of its verdict, with its range of K."""
+    headings, tiles = dict(HEADINGS), {}
+    for name, said in shipped().items():
+        group = said.verdict if said.verdict in HEADINGS else CURVED
+        line = range_text((said.least, said.largest)) if group == CURVED else ""
+        tiles[name] = Tile("your formula" if name == OWN else name, line, str(picture_file(name)),
+                           heading=headings.pop(group, ""))  # fmt: skip
     if request.formula != FIRST_FORMULA:  # it has no picture
         full = at_strengths(request, SETTLING)[-1]
         rest = "…" if len(request.formula) > ON_TILE else ""
-        line = tile_line(numbers_of(full.whole, full.range))
-        tiles[OWN] = Tile("your formula", f"{as_code(request.formula[:ON_TILE] + rest)}  \n{line}")
+        line = f"{as_code(request.formula[:ON_TILE] + rest)}  \n{full.whole.word}  \n"
+        tiles[OWN] = Tile("your formula", line + range_text(full.range))
     with where:
         draw_tiles(
             tiles,
@@ -278,7 +321,9 @@ def _draw_view(result: Result) -> None:
     frames = result.frames
     st.session_state[DRAWN] = strengths = tuple(frame.strength for frame in frames)
     drawn = picture(result.request, strengths, result.shown, frames)
-    exact = exact_name(result.case, result.request.radius)
+    exact = "1/D = 1/3 = " * (result.case.kind == "normalisation")
+    if result.request.case == SPHERE:
+        exact = f"1/r² = 1/{result.request.radius:g}² = "
     draw_gate(
         drawn,
         frames,
@@ -304,12 +349,6 @@ def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> No
 # --- Sentences ------------------------------------------------------------------------------------
 
 
-def tile_line(numbers: TileNumbers) -> str:
-    """Return what stands under a tile's name."""
-    known = f", {numbers.knowledge}" if numbers.knowledge else ""
-    return f"{numbers.verdict}{known}  \n{range_text((numbers.least, numbers.largest))}"
-
-
 def reading(frame: GateFrame, exact: str) -> Told:
     """Return the verdict and K, called ``exact`` in closed form, and what is not known."""
     subject = "there is" if frame.share_lost == 1 else "the surface is"
@@ -333,13 +372,6 @@ def reading(frame: GateFrame, exact: str) -> Told:
         share = percent(frame.whole.rough)
         parts.append(f"On {share} of the chart it is not known whether the gate is smooth.")
     return bold, " ".join(parts)
-
-
-def exact_name(case: theory.GateCase, radius: float) -> str:
-    """Return what the closed form of a case is called before its value."""
-    if case.title == "sphere by gating":
-        return f"1/r² = 1/{radius:g}² = "
-    return "1/D = 1/3 = " if case.kind == "normalisation" else ""
 
 
 def ten_digits(value: float) -> str:

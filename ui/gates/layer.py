@@ -27,7 +27,7 @@ from ui.drawing.chart_map import plain_figure, plane_line
 from ui.drawing.colours import scale_of
 from ui.drawing.lines import zero_curve
 from ui.gates.maps import colour_bar, map_layout
-from ui.gates.shared import CSS, SEEDS, range_text
+from ui.gates.picture import CSS, SEEDS, range_text
 from ui.limits import GATED_CHANNELS
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached

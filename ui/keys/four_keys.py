@@ -1,10 +1,11 @@
-"""The picture of the page: four keys to drag, the surface they give, and their link."""
+"""Which keys curve: four keys to drag, their surface, K at a point, the proof, five keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,21 @@ import streamlit as st
 import ui.components.keys as component
 from gating_core.export import Surface
 from gating_core.geometry import SurfaceResult, square_grid
-from gating_core.theory import key_fields, measure_keys
+from gating_core.theory import KeysAtPoint, key_fields, keys_at, measure_keys, random_keys
 from ui.common.bar import PAGES
+from ui.common.charts import Charts
+from ui.common.formatting import percent, plus_minus, short
 from ui.common.lessons import section
 from ui.common.links import GRID_SIZE, LINK, link_value, parse_numbers, parse_plane
-from ui.common.take_along import OfferedSurface, offered
+from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.keys import EXTENT, LARGEST_BIAS, LARGEST_VALUE, FourKeys, Rows
-from ui.drawing.colours import exported
+from ui.drawing.chart_map import chart_map
+from ui.drawing.colours import exported, scale_of
 from ui.work import pool
 from ui.work.cache import cached
+
+# --- The picture and its link ---------------------------------------------------------------------
+
 
 FOURTH = {"key": "key", "no fourth key": "none", "sink logit": "sink"}  # words of the link to modes
 FIRST = FourKeys(
@@ -102,17 +109,12 @@ def _parse(text: str, first: Rows, largest: float) -> Rows | None:
     return table if all(abs(x) <= largest for row in table for x in row) else None
 
 
-def _parse_cut(text: str) -> Rows | None:
-    plane = parse_plane(text)
-    return (plane,) if plane else None
-
-
 PARSERS: dict[str, Callable[[str], Rows | None]] = {
     "keys": partial(_parse, first=FIRST.keys, largest=EXTENT),
     "biases": partial(_parse, first=(FIRST.biases,), largest=LARGEST_BIAS),
     "values": partial(_parse, first=FIRST.values, largest=LARGEST_VALUE),
     "at": partial(_parse, first=((0.0, 0.0),), largest=1.0),
-    "cut": _parse_cut,
+    "cut": lambda text: (plane,) if (plane := parse_plane(text)) else None,
 }
 
 
@@ -152,3 +154,155 @@ def with_mode(mode: str, model: FourKeys) -> FourKeys:
             model, keys=(*model.keys[:3], (0.0, 0.0)), values=(*model.values[:3], (0.0, 0.0, 0.0))
         )
     return model
+
+
+# --- The closed form of K at a point, beside K by jets --------------------------------------------
+
+
+MIDDLE = (0.0, 0.0)  # of the chart
+
+
+@cached()
+def numbers(model: FourKeys) -> KeysAtPoint:
+    """Evaluate the closed form and the jets at the marked point, or in the middle of the chart."""
+    return keys_at(model.keys, model.biases, model.values, model.at or MIDDLE)
+
+
+def draw_point(mode: str, model: FourKeys) -> None:
+    """Draw the formula, its numbers, and the comparison with jets."""
+    if mode == "none":
+        st.subheader("Why three values are flat", anchor=False)
+        st.markdown(section("keys", "three"))
+        return
+    st.subheader("The closed form, with the numbers of a point", anchor=False)
+    st.latex(section("keys", "closed_form"))
+    used = with_mode(mode, model)
+    result = numbers(used)
+    u, v = model.at or MIDDLE
+    where = f"At ({short(u)}, {short(v)})" + ("" if model.at else ", the middle of the chart")
+    st.markdown(
+        section(
+            "keys",
+            "numbers",
+            where=where,
+            weights=", ".join(map(short, result.weights)),
+            w=", ".join(map(short, result.barycentric)),
+            m=", ".join(map(short, result.m)),
+            determinant=short(result.determinant),
+            quadratic=short(result.quadratic),
+        )
+    )
+    st.markdown(f"**{comparison(result)}**")
+    offer_notebook(
+        "The surface of four keys",
+        f"four_keys_{mode}",
+        (
+            "from gating_core.theory import KeySurface",
+            f"keys, biases = {used.keys}, {used.biases}\nvalues = {used.values}\n"
+            "surface = KeySurface(keys, biases, values)",
+        ),
+        len(model.values[0]),
+        (result.closed, result.closed_error),
+        (u, v),
+    )
+
+
+def comparison(result: KeysAtPoint) -> str:
+    """Compare K by the closed form with K by jets, each with its bound."""
+    if result.sign is None:
+        return "The keys or the values lie on one line: there is no surface, and K has no value."
+    closed = plus_minus(result.closed, result.closed_error)
+    jet = plus_minus(result.jet, result.jet_error)
+    agrees = abs(result.closed - result.jet) <= result.closed_error + result.jet_error
+    verdict = "They agree within their bounds." if agrees else "They **disagree**: one is wrong."
+    return f"K by the closed form: {closed}. K by jets: {jet}. {verdict}"
+
+
+# --- The proof in three steps ---------------------------------------------------------------------
+
+
+PICTURES = Path(__file__).resolve().parents[2] / "assets" / "keys"
+STEPS = {  # the picture of a step, which is also its section, and what the picture shows
+    "orbit": "a dome within a tetrahedron, and an arrow along it from one point to another",
+    "tangent": "a line that touches a curve on one side, and one that crosses it, before and after"
+    " a projective map",
+    "arrangements": "a key inside the triangle of three others: plus; four keys in convex position:"
+    " minus",
+}
+
+
+def draw_proof(mode: str) -> None:
+    """Draw the three steps side by side, and the consequences below."""
+    heading = "Why four keys decide the sign: the proof in three steps"
+    if mode == "none":  # the picture above has three keys
+        heading = "With a fourth key, the four decide the sign: the proof in three steps"
+    st.subheader(heading, anchor=False)
+    for column, (name, alt) in zip(st.columns(3, gap="medium"), STEPS.items(), strict=True):
+        column.image(str(PICTURES / f"{name}.svg"), width=240, alt=f"Picture: {alt}")
+        column.markdown(section("keys", name))
+    st.subheader("What this means", anchor=False)
+    st.markdown(section("keys", "meaning"))
+
+
+# --- Five keys: where the theorem ends ------------------------------------------------------------
+
+
+COUNTS = (4, 8)  # keys
+SEEDS = (0, 9999)
+FIVE_GRID = 61  # points along a side
+MAP: dict[str, Any] = {
+    "height": 320,
+    "margin": {"l": 36, "r": 8, "t": 8, "b": 36},
+    "showlegend": False,
+    "hovermode": "closest",
+    "dragmode": False,
+}
+
+
+@cached("Measuring curvature …")
+def measured_random(count: int, seed: int) -> SurfaceResult:
+    """Measure random attention over ``count`` slots: a quarter of a second."""
+    return pool.POOL.call(measure_random, count, seed)
+
+
+def measure_random(count: int, seed: int) -> SurfaceResult:
+    """Measure it here."""
+    layer = random_keys(count, seed)
+    return measure_keys(layer.keys, layer.biases, layer.values, square_grid(FIVE_GRID))
+
+
+def draw_five() -> None:
+    """Draw the controls, the map of K and its sentence, where it is opened."""
+    fold = st.expander(
+        "Five keys: where the theorem ends", key="five_keys", on_change="rerun", **LINK
+    )
+    if not fold.open:
+        return
+    with fold:
+        charts = Charts("keys")
+        left, right = st.columns([2, 3], gap="large")
+        first, second = left.columns(2)
+        count = first.number_input("Keys n", *COUNTS, 5, 1, key="key_count", **LINK)
+        seed = second.number_input("Seed of the keys", *SEEDS, 3, 1, key="key_seed", **LINK)
+        surface = measured_random(count, seed)
+        text = signs_text(count, surface)
+        left.markdown(f"**{text}**")
+        left.markdown(section("keys", "five"))
+        scale = scale_of("curvature", [surface.known[0]])
+        figure = chart_map(
+            surface.known[0], surface.axis, scale, "K", ("u", "v"), {"thickness": 8, "len": 0.9,
+            "tickvals": [0, 0.5, 1], "ticktext": ["K < 0", "0", "K > 0"]}, MAP,
+            signed=surface.signed[0], error=surface.known_error[0],
+            hatched=True,
+        )  # fmt: skip
+        charts.draw("signs", right, figure, text)
+        charts.draw_footer(section("keys", "five_data", size=FIVE_GRID))
+
+
+def signs_text(count: int, surface: SurfaceResult) -> str:
+    """The shares of the area with each sign, and what that says of the theorem."""
+    positive, negative = float(surface.shares.positive[0]), float(surface.shares.negative[0])
+    shares = f"K > 0 on {percent(positive)} of the area, K < 0 on {percent(negative)}"
+    if positive and negative:
+        return f"{count} keys: {shares}. Both signs on one chart."
+    return f"{count} keys: {shares}. One sign at the sampled points."

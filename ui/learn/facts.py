@@ -21,7 +21,7 @@ from ui.common.formatting import percent, points_text, short
 from ui.common.lessons import fill
 from ui.depth import layers
 from ui.depth.shared import bundled, exponent_text
-from ui.gates.shared import range_text
+from ui.gates.picture import range_text
 from ui.keys import four_keys
 from ui.landing.page import bundled_result
 from ui.landing.pair import Result

@@ -21,8 +21,7 @@ from ui.depth.shared import ALIGNED
 from ui.foreign import as_words
 from ui.gates.frames import OWN, SETTLING, GateFrame, GateRequest, resolve
 from ui.gates.gallery import at_strengths
-from ui.gates.picture import gate_picture, side_by_side
-from ui.gates.shared import numbers_text, verdict_of
+from ui.gates.picture import gate_picture, numbers_text, side_by_side, verdict_of
 from ui.keys import four_keys
 from ui.landing.page import TASKS, bundled_result, linked_frame
 from ui.landing.pair import draw_strip

@@ -10,7 +10,7 @@ from gating_core.claims.claim import STACKS
 from tests.ui.opening import mistakes, open_page
 from ui.claims.models import model_link, model_text
 from ui.claims.shared import Source, rows_of
-from ui.decision_boundary.model import FIRST, resolve
+from ui.decision_boundary.controls import FIRST, resolve
 from ui.work import runs
 
 

@@ -18,8 +18,7 @@ from gating_core.records import tensors_and_metadata
 from tests.ui.opening import LANDING, mistakes, offered, open_settled
 from ui.common import take_along
 from ui.common.take_along import default_name, file_name
-from ui.keys.at_point import numbers
-from ui.keys.four_keys import FIRST, with_mode
+from ui.keys.four_keys import FIRST, numbers, with_mode
 
 MANIFOLD, CLAIMS = "pages/1_Manifold.py", "pages/5_Claims.py"
 GATES, KEYS = "pages/3_Which_gates_curve.py", "pages/11_Which_keys_curve.py"

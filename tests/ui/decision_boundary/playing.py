@@ -77,7 +77,7 @@ def texts_of(app):
 
 def totals(app, frame=-1):
     """The text on total curvature over both models in a frame."""
-    return [side["verdict"][frame].split(" · ")[1] for side in picture(app)[0]["sides"]]
+    return [side["more"][frame].split(" · ")[0] for side in picture(app)[0]["sides"]]
 
 
 def table_of(app):

@@ -10,7 +10,7 @@ from gating_core.tasks import TASK_NAME, TASKS
 from gating_core.training import OPTIMISERS
 from tests.profiles import fuzz
 from ui import limits
-from ui.decision_boundary.model import (
+from ui.decision_boundary.controls import (
     DATA,
     FIRST,
     KINDS,

@@ -229,8 +229,8 @@ class TestPage:
         own = run_of(app).setting.own
         assert own.names == ("blue", "pink")
         header, _ = assert_shown(app)
-        assert (header["legend"]["low"], header["legend"]["high"]) == ("blue", "pink")
-        ends = [colour for _, colour in header["legend"]["scale"]]
+        assert header["ends"] == ["blue", "pink"]
+        ends = [colour for _, colour in header["scale"]]
         assert (ends[0], ends[-1]) == (palette.CLASS_COLOURS[0], palette.CLASS_COLOURS[3])
         again = reloaded(app)
         assert run_of(again).setting.own == own

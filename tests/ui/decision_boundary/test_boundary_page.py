@@ -54,12 +54,11 @@ from tests.ui.opening import (
     open_page,
     report,
 )
-from ui.common.formatting import doubt_text, final_total_text
-from ui.decision_boundary import controls, film, measuring, results
-from ui.decision_boundary.film import VIEW_KEY, gaussian_of, picture_of
+from ui.common.formatting import doubt_text, exact_text, headline_text
+from ui.decision_boundary import controls, film, results
+from ui.decision_boundary.controls import FIRST, TITLES, BoundaryView
+from ui.decision_boundary.film import VIEW_KEY, MeasurementRequest, gaussian_of, picture_of
 from ui.decision_boundary.frames import EYE, film_of
-from ui.decision_boundary.measuring import MeasurementRequest
-from ui.decision_boundary.model import FIRST, TITLES, BoundaryView
 from ui.work import jobs, pool, runs
 from ui.work.cache import Cache
 from ui.work.jobs import State
@@ -123,12 +122,14 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
     member = typical_member(run)
     for side, name in zip(header["sides"], run.setting.compared, strict=True):
         assert side["name"] == f"{TITLES[name]} · seed {run.task.seeds[member]}"
-        total = final_total_text(shown_of(app).final[name, member].total, name == "ungated")
-        assert side["verdict"][-1].endswith(f" · total curvature {total}")
-    assert re.match(
-        r"flat \(proved: .*\) · outputs span \d\u00a0% of the",
-        header["sides"][0]["more"][-1],
-    )
+        total = shown_of(app).final[name, member].total
+        text = headline_text(total, name == "ungated")
+        assert side["more"][-1].startswith(f"total curvature {text} · ")
+        assert side["exact"][-1] == exact_text(total)
+    left, right = header["sides"]
+    assert left["verdict"][-1] == "One straight cut: 2 open lines · test accuracy 74\u00a0%"
+    assert right["verdict"][-1] == "One flat cut: a closed loop · test accuracy 92\u00a0%"
+    assert re.search(r" · flat \(proved: .*\) · spans \d\u00a0% of the", left["more"][-1])
 
 
 # --- Training is shown while it happens -----------------------------------------------------------
@@ -192,9 +193,7 @@ def test_who_stops_at_a_step_stays_there_and_the_page_shows_it():
         "left",
         {"frame": len(steps) - 1, "point": None, "corners": None, "serial": 2},
     )
-    assert (
-        measuring.STOPPED not in app.session_state
-    )  # whoever looks at the last step sees the next
+    assert film.STOPPED not in app.session_state  # whoever looks at the last step sees the next
     assert picture(app)[0]["frame"] == len(steps) - 1
 
 
@@ -240,7 +239,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     assert f", at step {part.steps[-1]} of 50. Results so far are kept." in texts_of(app)
     header, _ = assert_shown(app)
     assert (len(header["places"]), header["grows"]) == (len(part.frames), False)
-    assert totals(app) == ["total curvature: not measured"] * 2
+    assert totals(app) == ["total curvature not measured"] * 2
     assert run_of(app.run()) is part  # it waits for a click
     halt.release.set()
     finish(app.button(key="go_on").click().run())
@@ -345,7 +344,7 @@ def test_files_to_take_away():
     run = run_of(app)
     offer = offered(app)
     assert [*offer.files] == ["Weights", "Script", "Notebook"]
-    charts = results.Charts("decision_boundary")
+    charts = results.c.Charts("decision_boundary")
     charts.tables |= results.logs(shown_of(app))
     log, curvature = (
         list(csv.DictReader(io.StringIO(charts.csv_files()[name])))
@@ -456,7 +455,7 @@ def exact(number):
     ("word", "total", "text"),
     [
         (FLAT, (4.0, 0.1, True), "0"),
-        (CURVED, (4.0, 0.1, True), "4.0 ± 0.1"),
+        (CURVED, (4.0, 0.1, True), "4.0"),
         (CURVED, (4.0, 0.1, False), "at least 4.0 ± 0.1"),
         (CURVED, (7.0, 3.0, True), "7 ± 3, not converged to 10\u00a0%"),
         (CURVED, (4.0, 3.0, True), UNKNOWN),
@@ -477,13 +476,14 @@ def test_a_total_has_its_error_in_its_own_frame(word, total, text):
         {key: CurvatureSummary(*key, end, (verdict,))},
     )
     told = film.verdicts(shown, "sigmoid", 0, False)
-    assert told[-1][0].endswith(f" · total curvature {text}")
+    assert told[-1][1].split(" · ")[0] == f"total curvature {text}"
     sure = word == CURVED and total[2] and text != UNKNOWN
     assert (doubt_text(end, verdict) in told[-1][1]) == (not sure)
-    earlier = "0" if word == FLAT else "3.0 ± 0.1"
-    assert told[1][0].endswith(f" · total curvature {earlier}")
+    earlier = "0" if word == FLAT else "3.0"
+    assert told[1][1].split(" · ")[0] == f"total curvature {earlier}"
     assert told[1][1].endswith("none seen at 961 points") == (word == FLAT)
     assert ("the surface folds too sharply · " in told[-1][1]) == (text == UNKNOWN)
+    assert told[-1][2] == exact_text(end)
 
 
 # --- What is measured, in which order -------------------------------------------------------------
@@ -493,7 +493,7 @@ def test_the_seed_shown_stays_while_a_run_trains(monkeypatch):
     """Another one would be typical of each step, and all of its frames would be sampled anew."""
     run, request = trained(SMALL), MeasurementRequest()
     typical = iter(range(9))
-    monkeypatch.setattr(measuring.comparison, "typical_member", lambda run: next(typical))
+    monkeypatch.setattr(film.comparison, "typical_member", lambda run: next(typical))
     assert [request.growing_member(replace(run, frames=run.frames[:n])) for n in (1, 4, 9)] == [
         0
     ] * 3

@@ -17,9 +17,9 @@ from gating_core.experiments.comparison.frames import MOST_FRAMES
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 from tests.ui.payload import arrays_in
 from ui.components.pair import arrays_of, header_of
+from ui.decision_boundary.controls import BoundaryView
 from ui.decision_boundary.film import picture_of
 from ui.decision_boundary.frames import PLANE_TOLERANCE, film_of, sample_here, sampled_run
-from ui.decision_boundary.model import BoundaryView
 
 MEMBER = 1
 LARGEST_PAYLOAD_MB = 8

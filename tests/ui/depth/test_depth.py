@@ -31,7 +31,7 @@ from tests.ui.opening import (
     settled,
 )
 from tests.ui.test_states import STABLE
-from ui.depth import comparison, layers, shared, theory
+from ui.depth import comparison, layers, shared
 from ui.depth.layers import VIEW, Stack
 from ui.depth.replay import REPLAY_GRID, replay_of
 from ui.depth.shared import ALIGNED, STACKS, UNTRAINED, Growth
@@ -320,8 +320,8 @@ def test_an_empty_lower_estimate_is_no_number():
 
 
 def test_the_theory_has_the_numbers_that_are_measured():
-    assert "Measured" not in theory.theory_text({})
-    text = theory.theory_text(results())
+    assert "Measured" not in comparison.theory_text({})
+    text = comparison.theory_text(results())
     cap = results()["strong"].curves["total"].median[-1]
     assert f"the measured median is {cap:.3g}" in text
     assert "gated, nothing else: diameter shrinks" in text

@@ -9,7 +9,6 @@ import pytest
 
 from gating_core.attention import build_attention
 from gating_core.claims.statistics import paired
-from gating_core.experiments.comparison import FIRST_COMPARISON, train_setting
 from gating_core.experts import (
     COUNTS,
     GATES,
@@ -21,7 +20,6 @@ from gating_core.experts import (
     load_curves,
     load_samples,
     non_identifiable_directions,
-    trained,
     trained_state,
     with_state,
 )
@@ -42,7 +40,6 @@ from tests.ui.opening import (
 from ui.common.charts import Charts
 from ui.common.formatting import percent, short
 from ui.common.lessons import sections
-from ui.decision_boundary.model import experts_link
 from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency, shared
 from ui.experts.shared import POSITIONS, Model
 from ui.limits import LEARNING_COST
@@ -262,44 +259,6 @@ def test_where_a_training_diverges_random_weights_are_shown(pair, monkeypatch):
     if not pair:
         random = decomposition.entry_of(replace(FIRST, seed=seed), POINT, 1)
         assert f"terms: {short(random.value)} is" in tree_of(app)["label"]
-
-
-def test_decision_boundary_links_to_the_model_that_it_trained(monkeypatch):
-    """Its member starts from the same weights and data, and goes the same way up to rounding."""
-    run = replace(
-        FIRST_COMPARISON,
-        source="tokens",
-        output_projection=True,
-        model_dim=4,
-        heads=2,
-        variants=("sigmoid",),
-        seed=19,
-        seed_count=2,
-    )
-    monkeypatch.setattr(trained, "STEPS", 40)
-    app = page("Decomposition", **experts_link(run, "sigmoid", 20))
-    assert not app.exception
-    assert not mistakes(app)
-    assert (tree_of(app)["gate"]["place"], app.session_state["model_seed"]) == ("G1", 20)
-    assert app.session_state["weights"] == run.task
-    short_run = replace(run, steps=40)
-    *_, found = train_setting(short_run)
-    state = found.variants["sigmoid"].ensemble.state
-    for name, array in trained.trained_state(run.configs["sigmoid"], run.task, 20).items():
-        np.testing.assert_allclose(array[0], state[name][1], atol=1e-5, err_msg=name)
-
-
-@pytest.mark.parametrize(
-    ("change", "variant"),
-    [({"source": "memory"}, "sigmoid"), ({"depth": 2}, "sigmoid"), ({"steps": 100}, "sigmoid"),
-     ({"model_dim": 16}, "sigmoid"),
-     ({"task": "own", "own": OWN}, "sigmoid"), ({"noise": 0.1}, "ungated"), ({}, "half")],
-)  # fmt: skip
-def test_what_the_page_cannot_show_has_no_link_to_it(change, variant):
-    variants = tuple(dict.fromkeys(("ungated", variant)))
-    run = replace(FIRST_COMPARISON, source="tokens", output_projection=True, variants=variants)
-    assert experts_link(replace(run, **change), variant, 0) is None
-    assert experts_link(run, "ungated", 0)["gate_at"] == "no gate"
 
 
 # --- Sample efficiency --------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from tests.ui.held import held_in
 from tests.ui.opening import as_read, header, open_page, report, settled
 from ui.gates import gallery
 from ui.gates.__main__ import SIZE
-from ui.gates.folds import no_gate_text, terms_sentence
 from ui.gates.frames import (
     GRID_SIZE,
     RADII,
@@ -26,10 +25,9 @@ from ui.gates.frames import (
     measure_frames,
     resolve,
 )
-from ui.gates.gallery import reading
-from ui.gates.picture import gate_picture
-from ui.gates.shared import caption, notes_of, range_text
-from ui.gates.shipped import numbers_of, picture_file, shipped
+from ui.gates.gallery import numbers_of, picture_file, reading, shipped
+from ui.gates.maps import no_gate_text, terms_sentence
+from ui.gates.picture import caption, gate_picture, notes_of, range_text
 from ui.work.pool import Rank
 
 PAGE, VIEW = "pages/3_Which_gates_curve.py", "gates_view"

@@ -17,7 +17,6 @@ from gating_core.theory import (
 from tests.ui.opening import component, offered, open_settled, said
 from tests.ui.payload import unpack
 from ui.common.formatting import short
-from ui.gates.design import design_text
 from ui.gates.frames import GRID_SIZE
 from ui.gates.layer import (
     CORNERS,
@@ -28,6 +27,7 @@ from ui.gates.layer import (
     signs_text,
     triangle_figure,
 )
+from ui.gates.theorem import design_text
 
 PAGE = "pages/3_Which_gates_curve.py"
 

@@ -7,7 +7,7 @@ import pytest
 
 from gating_core.theory import key_sign, keys_at
 from tests.ui.opening import data_of, mistakes, open_page, report, said
-from ui.keys import at_point, five_keys
+from ui.keys import four_keys
 from ui.keys.four_keys import FIRST, FOURTH, VIEW_KEY, with_mode
 
 PAGE = "pages/11_Which_keys_curve.py"
@@ -72,10 +72,10 @@ def test_a_move_goes_into_the_link_without_a_digit_lost_and_back():
 
 def test_no_surface_and_a_disagreement_are_said():
     line = keys_at([[0, 0], [1, 1], [2, 2], [3, 3]], [0] * 4, FIRST.values, (0, 0))
-    assert "there is no surface" in at_point.comparison(line)
+    assert "there is no surface" in four_keys.comparison(line)
     found = keys_at(FIRST.keys, FIRST.biases, FIRST.values, (0, 0))
-    assert "agree within their bounds" in at_point.comparison(found)
-    assert "**disagree**" in at_point.comparison(replace(found, jet=-found.jet))
+    assert "agree within their bounds" in four_keys.comparison(found)
+    assert "**disagree**" in four_keys.comparison(replace(found, jet=-found.jet))
 
 
 def test_a_sink_is_the_origin_twice():
@@ -90,7 +90,7 @@ def test_a_sink_is_the_origin_twice():
 def test_the_sentence_of_more_keys_is_that_of_the_numbers(count):
     app = open_page(PAGE, five_keys="true", key_count=str(count), key_seed="3")
     assert not app.exception
-    surface = five_keys.measure_random(count, 3)
+    surface = four_keys.measure_random(count, 3)
     signs = np.sign(surface.known[0])
     both = bool((signs > 0).any() and (signs < 0).any())
     assert both == (count == 5)

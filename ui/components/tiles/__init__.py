@@ -18,12 +18,16 @@ PICTURE_WIDTH = 72  # pixels
 
 @dataclass(frozen=True)
 class Tile:
-    """A ``name`` over a ``line``; above a ``picture``, SVG or file, or a ``formula`` in TeX."""
+    """A ``name`` over a ``line``; above a ``picture``, SVG or file, or a ``formula`` in TeX.
+
+    Before the first of a group, its ``heading``.
+    """
 
     name: str
     line: str
     picture: str = ""
     formula: str = ""
+    heading: str = ""
 
 
 def draw_tiles(
@@ -40,6 +44,8 @@ def draw_tiles(
     """
     with st.container(key=f"tiles_{key}", horizontal=True, gap="small"):
         for word, tile in tiles.items():
+            if tile.heading:
+                st.markdown(f"**{tile.heading}**")
             with st.container(key=f"tile_{key}_{word}", border=True, gap=None):
                 if tile.picture:
                     st.image(tile.picture, width=width, alt=f"Picture: {tile.name}")
@@ -53,4 +59,5 @@ def draw_tiles(
                     type="primary" if word == chosen else "tertiary",
                     width="stretch",
                 )
-                st.caption(tile.line)
+                if tile.line:
+                    st.caption(tile.line)
