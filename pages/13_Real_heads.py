@@ -1,4 +1,4 @@
-"""Real heads: the attention heads of a real model, each a window of stained glass."""
+"""Real heads: how much the attention heads of a real model curve, and what they attend to."""
 
 import streamlit as st
 
@@ -8,13 +8,14 @@ TITLE = "Real heads"
 
 with page(TITLE):
     from ui.common.links import LINK, checked_link
-    from ui.real_heads import gates, keys, norms, own, wall
+    from ui.real_heads import curvature, gates, own, records, wall
 
     TABS = {
+        "Curvature": curvature.draw,
         "Heads": wall.draw,
         "Gate": gates.draw,
-        "Norms": norms.draw,
-        "Sinks and top-k": keys.draw,
+        "Norms": records.draw_norms,
+        "Sinks and top-k": records.draw,
         "Your own model": own.draw,
     }
     with checked_link(TITLE):

@@ -58,7 +58,7 @@ PAGES: dict[str, dict[str, Sequence[str] | None]] = {
     "Claims": {"rows": None},
     "Mixture_of_experts": {"gate_at": None, "model_seed": None,
                            "experts_tab": ("Identifiability", "Decomposition")},
-    "Real_heads": {"heads_text": None, "heads_plane": None},
+    "Real_heads": {"heads_text": None, "heads_tab": ("Curvature", "Heads")},
     "Language_models": {"lm_text": None, "measure": ("Rank, sparsity, calibration", "Decision")},
     "Efficient_attention": {
         "top_k": None, "sample_text": None, "delta_gamma": None, "evict_budget": None,

@@ -1,6 +1,5 @@
 """Heads of a real model: the tokens that they attend to, and the surface of each head."""
 
-from gating_core.real_heads.charts import HeadChart, chart_head
 from gating_core.real_heads.measured import (
     FIRST_THREE,
     GRID_SIZE,
@@ -12,28 +11,29 @@ from gating_core.real_heads.measured import (
     TWINS,
     WEIGHTS,
     Dial,
+    DrawnSurface,
+    HeadChart,
+    Ratio,
     Reading,
+    TwinRatio,
+    WithTwin,
+    beside_twin,
+    chart_head,
     dial_head,
+    entropy_share,
+    geometric_mean,
     keys_of,
     measure_one,
     open_head,
+    twin_ratio,
 )
 from gating_core.real_heads.own import (
     OwnModel,
     OwnRequest,
-    OwnResult,
-    OwnSurface,
     OwnText,
     file_stamp,
     measure_own,
     open_own,
-)
-from gating_core.real_heads.ratios import (
-    Ratio,
-    TwinRatio,
-    entropy_share,
-    geometric_mean,
-    twin_ratio,
 )
 from gating_core.real_heads.shipped import (
     BUNDLED_PLANES,
@@ -43,6 +43,8 @@ from gating_core.real_heads.shipped import (
     SIZES,
     SPREADS,
     STRENGTHS,
+    TEXTS,
+    TOKENS,
     HeadCharts,
     ShippedText,
     shipped_charts,
@@ -52,7 +54,6 @@ from gating_core.real_heads.shipped import (
     shipped_record,
     shipped_text,
 )
-from gating_core.real_heads.texts import TEXTS, TOKENS
 
 __all__ = [
     "BUNDLED_PLANES",
@@ -74,17 +75,18 @@ __all__ = [
     "TWIN_SEEDS",
     "WEIGHTS",
     "Dial",
+    "DrawnSurface",
     "HeadChart",
     "HeadCharts",
     "OwnModel",
     "OwnRequest",
-    "OwnResult",
-    "OwnSurface",
     "OwnText",
     "Ratio",
     "Reading",
     "ShippedText",
     "TwinRatio",
+    "WithTwin",
+    "beside_twin",
     "chart_head",
     "dial_head",
     "entropy_share",

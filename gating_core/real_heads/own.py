@@ -1,28 +1,21 @@
-"""Any module of a visitor's own model, a folder of `transformers`, on one text.
-
-Shapes: R x R grid points.
-"""
+"""Any module of a visitor's own model, a folder of `transformers`, on one text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from gating_core.checkpoints import Tokens
 from gating_core.checkpoints.state_plane import state_plane
-from gating_core.geometry import Integral, MeasuredSurface, Verdict, square_grid
 from gating_core.jets.casts import carried
 from gating_core.progress import Progress, silent
+from gating_core.real_heads.measured import WithTwin, drawn_surface
 
 MOST_TOKENS = 256
-GRID_SIZE = 31  # points along each side
-COMPONENTS = 3  # of the outputs: what can be seen
 
 
 @dataclass(frozen=True)
@@ -55,34 +48,6 @@ class OwnRequest:
     three: tuple[int, int, int] | None = None
     moves: str = "token"
     residual: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class OwnSurface:
-    """A module's measured surface.
-
-    ``drawn`` (R, R, 3) are its first three principal components, which hold the ``share`` of the
-    outputs' variance. ``known`` is K where its sign is known, and 0 where it is 0; ``signed`` where
-    it is not 0; NaN elsewhere.
-    """
-
-    drawn: np.ndarray
-    share: float
-    known: np.ndarray
-    signed: np.ndarray
-    error: np.ndarray
-    verdict: Verdict
-    total: Integral
-    bending: Integral
-
-
-@dataclass(frozen=True, eq=False)
-class OwnResult:
-    """The surface of a module and, where it has one attention, that of its twin."""
-
-    own: OwnSurface
-    twin: OwnSurface | None
-    notes: tuple[str, ...]
 
 
 def file_stamp(folder: Path) -> tuple[int, ...]:
@@ -146,7 +111,7 @@ def open_own(text: OwnText) -> OwnModel:
     return OwnModel(modules, words)
 
 
-def measure_own(request: OwnRequest, progress: Progress = silent) -> OwnResult:
+def measure_own(request: OwnRequest, progress: Progress = silent) -> WithTwin:
     """Measure a module and its twin; ``ValueError`` as `load_model` and `state_plane`."""
     model, inputs, _ = _read(request.text)
     plane = state_plane(
@@ -159,29 +124,9 @@ def measure_own(request: OwnRequest, progress: Progress = silent) -> OwnResult:
         residual=request.residual,
     )
     progress(0.05)
-    own, notes = _measured(plane, "rigorous")
+    own, notes = drawn_surface(carried(plane, "carry"), "rigorous")
     progress(0.7)
-    twin = _measured(plane.twin(), "estimate")[0] if plane.has_attention else None
-    return OwnResult(own, twin, (*plane.notes, *notes))
-
-
-def _measured(plane: Callable, bound: str) -> tuple[OwnSurface, tuple[str, ...]]:
-    measured = MeasuredSurface(carried(plane, "carry"), square_grid(GRID_SIZE), bound=bound)
-    surface = measured.surface
-    values = surface.values[0].reshape(GRID_SIZE**2, -1)
-    centred = values - values.mean(0)
-    _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
-    drawn = centred @ axes[:COMPONENTS].T
-    drawn = np.pad(drawn, [(0, 0), (0, COMPONENTS - drawn.shape[1])])
-    total = float((sizes**2).sum())
-    found = OwnSurface(
-        drawn.reshape(GRID_SIZE, GRID_SIZE, COMPONENTS),
-        float((sizes[:COMPONENTS] ** 2).sum()) / total if total else 1.0,
-        surface.known[0],
-        surface.signed[0],
-        surface.known_error[0],
-        surface.verdicts[0],
-        measured.total,
-        measured.bending,
-    )
-    return found, surface.notes
+    twin = None
+    if plane.has_attention:
+        twin, _ = drawn_surface(carried(plane.twin(), "carry"), "estimate")
+    return WithTwin(own, twin, (*plane.notes, *notes))

@@ -163,7 +163,9 @@ FIRST_PICTURES = {  # by page: script, address, its scenes and the least number 
     "Curved or bent?, first picture of a cold server": (
         "app.py", "/Curved_or_bent", ".gc-pair[data-n]:not([data-stale])", 1,
     ),
-    "Real heads, first picture of a cold server": ("app.py", "/Real_heads", ".gc-heads", 1),
+    "Real heads, first picture of a cold server": (
+        "app.py", "/Real_heads", ".gc-pair[data-n]:not([data-stale])", 1,
+    ),
     COLD: (BARE_PAGE, "/", ".js-plotly-plot", 2),
 }  # fmt: skip
 

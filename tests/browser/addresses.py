@@ -90,12 +90,14 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         unfolded="experts_tab=Sample+efficiency&teacher_sizes=true&all_gates=true&sample_code=true",
     ),
     "Real_heads": Row(
-        drawing=("", "heads_head=1.3&heads_at=0.5,-0.2&heads_special=true&heads_plane=three+tokens",
+        drawing=("", "heads_tab=Heads",
+                 "heads_tab=Heads&heads_head=1.3&heads_at=0.5,-0.2&heads_special=true"
+                 "&heads_plane=three+tokens",
                  "heads_tab=Gate", "heads_tab=Norms", "heads_tab=Sinks+and+top-k",
                  "heads_tab=Your+own+model"),
-        looking=("heads_frame=entropy",
-                 "heads_head=4.7&heads_plane=attention+weights&heads_three=15,37,46",
-                 "heads_frame=none&heads_text=Alice+in+Wonderland",
+        looking=("heads_tab=Heads&heads_frame=entropy", "heads_head=5.8&heads_special=true",
+                 "heads_tab=Heads&heads_head=4.7&heads_plane=attention+weights&heads_three=15,37,46",
+                 "heads_tab=Heads&heads_text=Alice+in+Wonderland",
                  "heads_tab=Gate&drawn_per=head&heads_head=5.12"),
         unfolded="heads_twins=true",
     ),

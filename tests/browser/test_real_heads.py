@@ -24,7 +24,7 @@ from .visiting import PHONE, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
-ADDRESS = "/Real_heads"
+ADDRESS = "/Real_heads?heads_tab=Heads"
 MOBY = next(iter(TEXTS))
 WINDOW, OPENED, MARK = ".gc-window", ".gc-heads-opened", ".gc-mark"
 WEIGHTS = """heads => heads.map(({ scores, prescribed, points }) => {
@@ -161,7 +161,7 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
 @pytest.mark.soak  # long
 def test_the_open_head_is_shown_on_a_plane_through_three_words_that_are_chosen(desk, served, watch):
     visit(
-        desk, watch, f"{served.url}{ADDRESS}?heads_head=1.3&heads_plane=three+tokens", await_heads
+        desk, watch, f"{served.url}{ADDRESS}&heads_head=1.3&heads_plane=three+tokens", await_heads
     )
     large = desk.locator(".gc-heads-over circle[r='5']")
     desk.wait_for_function(

@@ -87,10 +87,10 @@ CONTROLS = {"selectbox", "radio", "slider", "select_slider", "toggle", "checkbox
             "tabs"}  # fmt: skip
 UNBOUND = {  # what a link should not hold: popovers of every page, texts and files, passing views
     "None", "CHOOSE_HIDDEN", "CHOOSE_LOCKED", "'share_cite'", "'share_qr'", "'take_surface'",
-    "'own_text'", "key", "f'{prefix}_tokens'",
+    "'own_text'", "key", "'heads_tokens'",
     "'class_question'",
     "f'claim_{name}'",  # writes claim, which opens one row alone
-    "f'gate_{name}'",  # writes heads_head, which the wall of Real heads writes, too
+    "f'{prefix}_{name}'",  # writes heads_head, which the wall of Real heads writes, too
 }  # fmt: skip
 DOCUMENT = (ROOT / "docs" / "extending.md").read_text("utf-8")
 STABLE = {  # parameters by address

@@ -25,12 +25,11 @@ from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.page import draw_finding
 from ui.limits import DRAWN_GATE_SEEDS, DRAWN_GATE_SPREAD
-from ui.real_heads.shared import drawn_words, head_text, linked_head
+from ui.real_heads.shared import choose_head, drawn_words
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
 PER = ("channel", "head")
-FIRST_HEAD = (0, 2)  # where none is open in the tab Heads
 
 
 @cached("Measuring curvature …", on=NUMBERS_CACHE)
@@ -56,10 +55,7 @@ def draw() -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     title = row.selectbox("Text", [*TEXTS], key="heads_text", width=210, **LINK)
     size = shipped_measures(title, False)["total"].shape
-    opened = linked_head("heads", size) or FIRST_HEAD  # that of the tab Heads
-    for name, most, number in zip(("layer", "head"), size, opened, strict=True):
-        st.session_state[f"gate_{name}"] = number + 1
-        row.number_input(name.title(), 1, most, key=f"gate_{name}", width=110, on_change=_to_link)
+    opened = choose_head((row, row), size, "gate")
     per = row.radio("Gate per", PER, key="drawn_per", horizontal=True, **LINK)
     seed = row.number_input(
         "Seed of the gate", *DRAWN_GATE_SEEDS, 0, key="drawn_seed", width=140, **LINK
@@ -75,11 +71,6 @@ def draw() -> None:
     draw_finding(flat_sentence(gates["flat"]), lead=section("real_heads", "drawn_gate"))
     st.markdown(medians_sentence(gates["query"]))
     charts.draw_footer(section("real_heads", "gate_charts"))
-
-
-def _to_link() -> None:
-    layer, head = (st.session_state[f"gate_{name}"] for name in ("layer", "head"))
-    st.query_params["heads_head"] = head_text((layer - 1, head - 1))
 
 
 def draw_dial(charts: c.Charts, dial: Dial, three: list[str], gate: str) -> None:

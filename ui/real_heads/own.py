@@ -16,23 +16,20 @@ from gating_core.real_heads import (
     TEXTS,
     OwnModel,
     OwnRequest,
-    OwnResult,
-    OwnSurface,
     OwnText,
+    WithTwin,
     file_stamp,
     measure_own,
     open_own,
 )
-from ui.common.formatting import final_total_text, percent, rough, verdict_text
+from ui.common.formatting import final_total_text, percent, verdict_text
 from ui.common.lessons import explain, section, sections
 from ui.common.links import LINK
 from ui.common.page import draw_finding
-from ui.components.pair import Pair, Side, draw_pair
-from ui.drawing.colours import scale_of
-from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, scale_share
+from ui.components.pair import Pair
 from ui.foreign import as_words, printable
 from ui.limits import OWN_CHARACTERS
-from ui.real_heads.shared import drawn_words
+from ui.real_heads.shared import draw_surfaces, drawn_words, pair_of, total_text
 from ui.work import jobs, pool
 from ui.work.cache import CACHE, cached
 
@@ -55,7 +52,7 @@ def stream(function: Any) -> Any:
 
 EXPECTED = (ImportError, ValueError)
 MODEL: jobs.Jobs[OwnText, OwnModel] = jobs.Jobs("own_model", stream(open_own), CACHE, EXPECTED)
-SURFACE: jobs.Jobs[OwnRequest, OwnResult] = jobs.Jobs(
+SURFACE: jobs.Jobs[OwnRequest, WithTwin] = jobs.Jobs(
     "own_module", stream(measure_own), CACHE, EXPECTED
 )
 
@@ -139,23 +136,16 @@ def first_module(model: OwnModel) -> str:
     return next(innermost, "")
 
 
-def draw_result(request: OwnRequest, result: OwnResult) -> None:
+def draw_result(request: OwnRequest, result: WithTwin) -> None:
     """Draw the surface beside its twin's, the finding and what is to be said of them."""
-    sides = [result.own] if result.twin is None else [result.own, result.twin]
-    draw_pair(
+    draw_surfaces(
         picture(request, result),
-        key="own_surfaces",
-        scene=f"{request.module} {request.token}",
-        frame=0,
-        point=None,
-        verdicts=[[(f"total |K| = {total_text(x)}", verdict_text(x.verdict))] for x in sides],
-        findings=[finding(request.module or WHOLE, result)],
-        quantity="K",
-        names=("u", "v"),
-        note="",
-        on_leave=lambda *_: None,
+        result,
+        f"{request.module} {request.token}",
+        finding(request.module or WHOLE, result),
     )
-    shown = " and ".join(percent(x.share) for x in sides)
+    shares = [x.share for x in (result.own, result.twin) if x is not None]
+    shown = " and ".join(map(percent, shares))
     st.caption(f"First three principal components, {shown} of the variance of the outputs.")
     for note in result.notes:
         st.caption(as_words(note[:1].upper() + note[1:]))
@@ -163,40 +153,12 @@ def draw_result(request: OwnRequest, result: OwnResult) -> None:
 
 
 @cached()
-def picture(request: OwnRequest, _result: OwnResult) -> Pair:
-    """Return both surfaces, each to its own scale, in one colour scale of K."""
-    surfaces = {"The module": _result.own}
-    if _result.twin is not None:
-        surfaces["Random queries and keys"] = _result.twin
-    scale = scale_of("curvature", [x.known for x in surfaces.values()], each=True)
-    sides = []
-    for name, surface in surfaces.items():
-        middle, turn, unit = level(surface.drawn, surface.drawn)
-        sides.append(
-            Side(
-                name=name,
-                short="",
-                values=((surface.drawn - middle) @ turn * unit)[None],
-                shares=scale_share(surface.known, scale)[None],
-                signed=surface.signed[None],
-                gaussian=surface.known[None],
-                error=surface.error[None],
-                flat=[surface.verdict.proof is not None],
-                corners=None,
-                lines=NO_SEGMENTS,
-            )
-        )
-    low, high = ("", "") if scale.collapsed else map(rough, scale.ends)
-    eye = best_eye([side.values[0] for side in sides])
-    return Pair(tuple(sides), [""], [0.0], eye, scale.colours, (low, high))
+def picture(request: OwnRequest, _result: WithTwin) -> Pair:
+    """Return both surfaces as they are drawn."""
+    return pair_of({"The module": _result.own, "Random queries and keys": _result.twin})
 
 
-def total_text(surface: OwnSurface) -> str:
-    """Format the total of a surface with its error."""
-    return final_total_text(surface.total, surface.verdict.without_curvature)
-
-
-def finding(name: str, result: OwnResult) -> tuple[str, str]:
+def finding(name: str, result: WithTwin) -> tuple[str, str]:
     """Say how the module curves and bends, and what of that is left without what it learned."""
     own, twin = result.own, result.twin
     says = f"{printable(name)} is {verdict_text(own.verdict)}."

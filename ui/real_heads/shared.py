@@ -1,56 +1,30 @@
-"""Shared by the tabs with a wall: the wall, and the head that is opened on one of its planes."""
+"""Shared by tabs: text and words, the head shown, surfaces, and effects of twins."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.real_heads import (
-    GRID_SIZE,
-    PLANES,
-    PRINCIPAL,
-    THREE_TOKENS,
-    TWINS,
-    HeadChart,
-    Ratio,
-    entropy_share,
-    geometric_mean,
-    twin_ratio,
-)
-from ui.common.formatting import by_interval, percent, plus_minus, short
+from gating_core.real_heads import TEXTS, DrawnSurface, Ratio, WithTwin
+from ui.common.formatting import by_interval, final_total_text, headline_text, rough, verdict_text
 from ui.common.lessons import section
-from ui.common.links import LINK, link_value, parse_numbers, put_in_link
-from ui.components.heads import Chart, Frames, Head, Numbers, Point, Wall, heads
-from ui.foreign import error_words, printable
+from ui.common.links import LINK, link_value
+from ui.components.heads import Head
+from ui.components.pair import Pair, Side, draw_pair
+from ui.drawing.colours import scale_of
+from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, scale_share
 
 Arrays = dict[str, np.ndarray]
-Three = tuple[int, int, int]
-# Returns the opened head on a plane through three tokens; ``ValueError`` where there is none.
-Measure = Callable[[Head, str, Three], tuple[HeadChart, Arrays]]
-
 # What begins a word, in the text itself, in GPT-2's names and in SentencePiece's; what goes on with
 # one, in BERT's names.
 WORD_STARTS, PIECE = (" ", "Ġ", "▁"), "##"
-CLOSING = set(".,;:!?’'”)]-")
-TWIN_NAMES = dict(
-    zip(
-        TWINS,
-        (
-            "Random queries and keys",
-            "The same, its own offsets",
-            "Values dealt to other tokens",
-            "Text shuffled",
-        ),
-        strict=True,
-    )
-)
-ABOUT = dict(zip(PLANES, ("principal", "three", "weights"), strict=True))  # sections
+CLOSING = set(".,;:!?'’”)]-")
+FIRST_HEAD: Head = (1, 3)  # its share of the twin's total is nearest to the mean of all heads
 
 
 def drawn_words(tokens: Sequence[str]) -> tuple[list[str], list[bool]]:
@@ -67,163 +41,114 @@ def drawn_words(tokens: Sequence[str]) -> tuple[list[str], list[bool]]:
     return words, glued
 
 
-def with_unread(
-    words: Sequence[str], glued: Sequence[bool], special: Sequence[bool], text: str
-) -> list[str]:
-    """Return ``words``; in brackets behind the last of the ``text``, the unread rest of a word."""
-    last = max(number for number, extra in enumerate(special) if not extra)
-    first = max(number for number in range(last + 1) if not glued[number])
-    piece = re.escape("".join(words[first : last + 1]))
-    whole = re.search(rf"\b{piece}\b", text, re.I)
-    rest = None if whole else re.search(rf"\b{piece}(\w+)", text, re.I)
-    return [
-        f"{word}({rest[1]})" if rest and number == last else word
-        for number, word in enumerate(words)
-    ]
+# --- Controls -------------------------------------------------------------------------------------
 
 
-# --- The wall and the open head -------------------------------------------------------------------
-
-
-def linked_head(prefix: str, size: tuple[int, int]) -> Head | None:
-    """Return the head that the link opens; ``prefix``: of its parameters, ``size``: (L, H)."""
-    return link_value(f"{prefix}_head", partial(parse_head, size=size), None, "the wall")
-
-
-def draw_wall(
-    wall: Wall,
-    found: Arrays,
-    frames: Frames | None,
-    hint: str,
-    opened: Head | None,
-    chart: Chart | None,
-    prefix: str = "heads",
-) -> None:
-    """Draw the wall, or its head that is ``opened``, on the plane of its ``chart`` if there is one.
-
-    ``prefix``: of its parameters in the link.
-    """
-    at = link_value(f"{prefix}_at", parse_point, None, "the first place") if opened else None
-    heads(
-        wall,
-        key=f"{prefix}_wall",
-        numbers=[numbers_of(found, head) for head in np.ndindex(*wall.scores.shape[:2])],
-        hint=hint,
-        about=section("real_heads", "chart_principal"),
-        frames=frames,
-        opened=opened,
-        chart=chart,
-        at=at,
-        on_open=partial(_to_link, prefix),
+def choose_text(first: DeltaGenerator, last: DeltaGenerator) -> tuple[str, bool]:
+    """Draw the controls of what the model reads: a text, and whether special tokens are keys."""
+    title = first.selectbox("Text", [*TEXTS], key="heads_text", **LINK)
+    special = last.toggle(
+        "With [CLS], [SEP]", key="heads_special", **LINK, help=section("real_heads", "special")
     )
+    return title, special
 
 
-def choose_chart(
-    places: Sequence[DeltaGenerator],
-    prefix: str,
-    opened: Head,
-    wall: Wall,
-    first: Three,
-    measure: Measure,
-) -> Chart | None:
-    """Draw the controls of the plane of the ``opened`` head in two places, and return its chart.
+def choose_head(places: Sequence[DeltaGenerator], size: tuple[int, ...], prefix: str) -> Head:
+    """Draw the numbers of the head that the link shows, of ``size`` (L, H), in two places."""
 
-    ``None`` on the principal plane, where the wall has it, and where tokens span no plane: that is
-    said. ``first``: the tokens that are chosen at first.
-    """
-    kind = places[0].selectbox(
-        "Plane of the query",
-        PLANES,
-        key=f"{prefix}_plane",
-        **LINK,
-        help=section("real_heads", "planes"),
-    )
-    if kind == PRINCIPAL:
+    def put() -> None:
+        layer, head = (st.session_state[f"{prefix}_{name}"] for name in ("layer", "head"))
+        st.query_params["heads_head"] = head_text((layer - 1, head - 1))
+
+    shown = linked_head((size[0], size[1])) or FIRST_HEAD
+    for place, name, most, number in zip(places, ("layer", "head"), size, shown, strict=True):
+        st.session_state[f"{prefix}_{name}"] = number + 1
+        place.number_input(name.title(), 1, most, key=f"{prefix}_{name}", width=120, on_change=put)
+    return shown
+
+
+def linked_head(size: tuple[int, int]) -> Head | None:
+    """Return the head of the link; ``size``: (L, H)."""
+    return link_value("heads_head", partial(parse_head, size=size), None, "the first one")
+
+
+def parse_head(text: str, size: tuple[int, int]) -> Head | None:
+    """Return the head of "layer.head", counted from 1; ``None`` if there is none."""
+    layer, _, head = text.partition(".")
+    if not all(x.isascii() and x.isdigit() and len(x) < 5 for x in (layer, head)):
         return None
-    chosen: tuple[int, ...] = link_value(
-        f"{prefix}_three", partial(parse_tokens, keys=wall.keys), first, _token_text(first)
-    )
-    st.session_state[f"{prefix}_tokens"] = [*chosen]
-    places[1].multiselect(
-        "Its three tokens",
-        wall.keys,
-        key=f"{prefix}_tokens",
-        max_selections=3,
-        format_func=lambda token: f"{printable(wall.words[token])} {token + 1}",
-        on_change=_tokens_to_link,
-        args=(prefix,),
-    )
-    if len(chosen) < 3:
-        st.info("Choose three tokens; until then the chart is that of the principal plane.")
-        return None
-    three = chosen[0], chosen[1], chosen[2]
-    try:
-        drawn, found = measure(opened, kind, three)
-    except ValueError as error:
-        st.info(
-            f"{named(wall.words, three)}: {error_words(error)}. Until then the chart is that"
-            " of the principal plane."
+    found = int(layer) - 1, int(head) - 1
+    return found if 0 <= found[0] < size[0] and 0 <= found[1] < size[1] else None
+
+
+def head_text(head: Head) -> str:
+    """Return what `parse_head` reads."""
+    return f"{head[0] + 1}.{head[1] + 1}"
+
+
+# --- Surfaces -------------------------------------------------------------------------------------
+
+
+def pair_of(surfaces: Mapping[str, DrawnSurface | None]) -> Pair:
+    """Return surfaces by name, each to its own scale, in one colour scale of K."""
+    found = {name: surface for name, surface in surfaces.items() if surface is not None}
+    scale = scale_of("curvature", [x.known for x in found.values()], each=True)
+    sides = []
+    for name, surface in found.items():
+        middle, turn, unit = level(surface.drawn, surface.drawn)
+        sides.append(
+            Side(
+                name=name,
+                short="",
+                values=((surface.drawn - middle) @ turn * unit)[None],
+                shares=scale_share(surface.known, scale)[None],
+                signed=surface.signed[None],
+                gaussian=surface.known[None],
+                error=surface.error[None],
+                flat=[surface.verdict.proof is not None],
+                corners=None,
+                lines=NO_SEGMENTS,
+            )
         )
-        return None
-    about = section("real_heads", f"chart_{ABOUT[kind]}", tokens=named(wall.words, three))
-    return Chart(
-        opened,
-        drawn.tokens,
-        drawn.scores,
-        drawn.values,
-        drawn.states,
-        drawn.prescribed,
-        three if kind == THREE_TOKENS else (),
-        numbers_of(found, (0, 0), drawn.flat),
-        about,
+    low, high = ("", "") if scale.collapsed else map(rough, scale.ends)
+    low = low and f"K = {low}"
+    eye = best_eye([side.values[0] for side in sides])
+    return Pair(tuple(sides), [""], [0.0], eye, scale.colours, (low, high))
+
+
+def draw_surfaces(
+    pair: Pair, result: WithTwin, scene: str, finding: tuple[str, str] | None = None
+) -> None:
+    """Draw the ``pair`` of a ``result``; a ``finding`` of its own brings errors and maps of K."""
+    sides = [x for x in (result.own, result.twin) if x is not None]
+    exact = [f"total |K| = {total_text(x)}" for x in sides]
+    totals = exact
+    if not finding:
+        known = [headline_text(x.total, x.verdict.without_curvature) for x in sides]
+        totals = [f"total |K| = {x}" for x in known]
+    draw_pair(
+        pair,
+        key="own_surfaces" if finding else "heads_surfaces",
+        scene=scene,
+        frame=0,
+        point=None,
+        verdicts=[[(x, verdict_text(y.verdict))] for x, y in zip(totals, sides, strict=True)],
+        findings=[finding] if finding else (),
+        quantity="K",
+        names=("u", "v"),
+        note="",
+        maps=finding is not None,
+        exact=[] if finding else [[x] for x in exact],
+        on_leave=lambda *_: None,
     )
 
 
-def named(words: Sequence[str], three: Three) -> str:
-    """Name three tokens."""
-    a, b, c = (f"“{printable(words[token])}”" for token in three)
-    return f"{a}, {b} and {c}"
+def total_text(surface: DrawnSurface) -> str:
+    """Format the total of a surface with its error."""
+    return final_total_text(surface.total, surface.verdict.without_curvature)
 
 
-def numbers_of(found: Arrays, head: Head, flat: bool = False) -> Numbers:
-    """Return a finding about one head, its total and span beside those of its twins, and the rest.
-
-    ``flat``: K = 0 is proved, for outputs are averages of three values.
-    """
-    one = {name: array[(..., *head)] for name, array in found.items()}
-    total, error, span, proved = (float(one[x]) for x in ("total", "error", "span", "proved"))
-    rows = [("This head", plus_minus(total, error), percent(span))]
-    for name, title in TWIN_NAMES.items():
-        if name in one:
-            rows.append((title, _range_text(one[name]), percent(float(one[f"{name}_span"].mean()))))
-    points = f"at {_all(proved)} {GRID_SIZE**2:,} points" if proved else "at no point"
-    rest = [
-        f"K ≠ 0 is established {points} ({GRID_SIZE} × {GRID_SIZE}). Twins: mean of"
-        f" {len(one['dealt'])} seeds (least to largest); brackets above: 95\u00a0% t interval."
-    ]
-    if "shuffled" not in one:
-        rest.append("States are given, so the text cannot be shuffled.")
-    if flat:
-        finding = "Flat: K = 0 is proved, as outputs are averages of three values."
-    elif "sharp" not in one:
-        finding = "Only the gate can curve it here."
-    elif total > error and min(one["sharp"].min(), one["offset"].min()) > 0:
-        sharp, offset = (geometric_mean(one[name] / total) for name in ("sharp", "offset"))
-        finding = effects_text(sharp, offset)
-    else:
-        finding = "The head is not known to curve."
-    return Numbers(finding, rows, " ".join(rest))
-
-
-def _range_text(totals: np.ndarray) -> str:
-    mean = short(float(totals.mean()))
-    if totals.size == 1:
-        return mean
-    return f"{mean} ({short(float(totals.min()))} to {short(float(totals.max()))})"
-
-
-def _all(share: float) -> str:
-    return "all" if share == 1 else f"{percent(share)} of"
+# --- Effects of twins -----------------------------------------------------------------------------
 
 
 def ratio_text(ratio: Ratio) -> str:
@@ -231,28 +156,6 @@ def ratio_text(ratio: Ratio) -> str:
     value, low, high = (f"{x:.{2 if x < 10 else 1 if x < 100 else 0}f}×"
                         for x in (ratio.value, ratio.low, ratio.high))  # fmt: skip
     return value if math.isnan(ratio.low) else f"{value} ({low} to {high})"
-
-
-def answer(found: Arrays) -> str:
-    """Answer the page's question: how many heads curve, and more or less than random ones."""
-    ratio, curved = twin_ratio(found, "sharp"), found["proved"] > 0
-    if ratio is None:
-        return "No head is known to curve."
-    than = by_interval(
-        ratio.mean.low - 1,
-        ratio.mean.high - 1,
-        ", and more than random heads of equal entropy",
-        "; whether more or less than random heads of equal entropy is inconclusive",
-        ", but less than random heads of equal entropy",
-    )
-    count = f"all {curved.size}" if curved.all() else f"{curved.sum()} of {curved.size}"
-    return f"Yes, {count} curve without a gate{than}."
-
-
-def twins_sentence(found: Arrays) -> str:
-    """Say by how much twins of the scores curve more than the heads, by its interval."""
-    sharp, offset = (twin_ratio(found, name) for name in ("sharp", "offset"))
-    return "" if sharp is None or offset is None else effects_text(sharp.mean, offset.mean)
 
 
 # What random queries and keys do to ∫|K| dA: an interval that reduces, is inconclusive, increases,
@@ -282,80 +185,3 @@ def effects_text(sharp: Ratio, offset: Ratio) -> str:
         does = by_interval(ratio.low - 1, ratio.high - 1, reduces, inconclusive, increases)
         sentences.append((unknown if math.isnan(ratio.low) else does).format(ratio_text(ratio)))
     return " ".join(sentences)
-
-
-def interval_sentence(found: Arrays, plane: str = "the principal plane") -> str:
-    """Say what the numbers of `twins_sentence` are, on which ``plane``, and how seeds differ."""
-    sharp, offset = (twin_ratio(found, name) for name in ("sharp", "offset"))
-    if sharp is None or offset is None:
-        return ""
-    seeds, layers = len(found["sharp"]), int((~np.isnan(sharp.layers)).sum())
-    interval = "one layer gives no interval"
-    if layers > 1:
-        interval = f"in brackets the 95\u00a0% t interval over the means of {layers} layers"
-    by_seed, kept = (f"{x.seeds.min():.2f}× to {x.seeds.max():.2f}×" for x in (sharp, offset))
-    return (
-        f"Twin over head on {plane}, geometric mean of {sharp.heads} heads and {seeds} seeds,"
-        f" {interval}; single seeds give {by_seed} and {kept}. {sharp.larger} heads curve more"
-        " than their twins with random queries and keys."
-    )
-
-
-def entropy_sentence(found: Arrays) -> str:
-    """Say how much of the totals of heads their entropy explains."""
-    share = entropy_share(found)
-    if math.isnan(share):
-        return ""
-    says = "mostly" if share >= 0.5 else "partly" if share >= 0.2 else "hardly"
-    return (
-        f"The head’s mean entropy explains {percent(share)} of the variance of log ∫|K| dA over"
-        f" {found['total'].size} heads (R²): a total says {says} how sharp a head is."
-    )
-
-
-# --- The link -------------------------------------------------------------------------------------
-
-
-def parse_head(text: str, size: tuple[int, int]) -> Head | None:
-    """Return the head of "layer.head", counted from 1; ``None`` if there is none."""
-    layer, _, head = text.partition(".")
-    if not all(x.isascii() and x.isdigit() and len(x) < 5 for x in (layer, head)):
-        return None
-    found = int(layer) - 1, int(head) - 1
-    return found if 0 <= found[0] < size[0] and 0 <= found[1] < size[1] else None
-
-
-def head_text(head: Head) -> str:
-    """Return what `parse_head` reads."""
-    return f"{head[0] + 1}.{head[1] + 1}"
-
-
-def parse_point(text: str) -> Point | None:
-    """Return the point of "u,v" in the chart."""
-    numbers = parse_numbers(text)
-    if numbers is None or len(numbers) != 2 or max(map(abs, numbers)) > 1:
-        return None
-    return numbers[0], numbers[1]
-
-
-def parse_tokens(text: str, keys: Sequence[int]) -> tuple[int, ...] | None:
-    """Return up to three tokens, counted from 1 in the link; ``None`` unless they differ."""
-    numbers = parse_numbers(text) if text else ()
-    if numbers is None or len(numbers) > 3 or len({*numbers}) < len(numbers):
-        return None
-    tokens = tuple(int(x) - 1 for x in numbers if x == int(x))
-    return tokens if len(tokens) == len(numbers) and all(x in keys for x in tokens) else None
-
-
-def _token_text(tokens: Sequence[int]) -> str:
-    return ",".join(str(token + 1) for token in tokens)
-
-
-def _tokens_to_link(prefix: str) -> None:
-    st.query_params[f"{prefix}_three"] = _token_text(st.session_state[f"{prefix}_tokens"])
-
-
-def _to_link(prefix: str, head: Head | None, at: Point | None) -> None:
-    """Put the open head and its mark into the link; a callback."""
-    texts = {"head": head_text(head) if head else "", "at": ",".join(f"{x:g}" for x in at or ())}
-    put_in_link(**{f"{prefix}_{name}": text for name, text in texts.items()})

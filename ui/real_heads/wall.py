@@ -1,70 +1,90 @@
-"""The tab Heads: the wall of windows, and the head that is opened."""
+"""The tab Heads: the wall of windows, and the head that is opened on one of its planes."""
 
 from __future__ import annotations
 
-from functools import cache, partial
+import re
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.checkpoints import head_map, principal_plane
-from gating_core.export import Surface
-from gating_core.geometry import MeasuredSurface, SurfaceResult, square_grid
 from gating_core.real_heads import (
-    BUNDLED_PLANES,
     EPSILONS,
-    FINE_SIZE,
     FIRST_THREE,
+    GRID_SIZE,
+    PLANES,
+    PRINCIPAL,
     SIZES,
     TEXTS,
     THREE_TOKENS,
     TOKENS,
+    TWINS,
     HeadChart,
-    entropy_share,
+    geometric_mean,
     keys_of,
     open_head,
     shipped_charts,
-    shipped_layers,
     shipped_measures,
     shipped_reading,
     shipped_record,
     shipped_text,
-    twin_ratio,
 )
 from ui.common import charts as c
-from ui.common.formatting import percent, short
+from ui.common.formatting import percent, plus_minus, short
 from ui.common.lessons import section
-from ui.common.links import LINK
+from ui.common.links import LINK, link_value, parse_numbers, put_in_link
 from ui.common.page import draw_finding, front_columns
-from ui.common.take_along import OfferedSurface, offer_notebook, offered
-from ui.components.heads import Frames, Head, Wall
-from ui.drawing.colours import exported
-from ui.drawing.palette import SEQUENTIAL_SCALE, SIGNED_SCALE, colour_at
+from ui.components.heads import Chart, Frames, Head, Numbers, Point, Wall, heads
+from ui.drawing.palette import SEQUENTIAL_SCALE, colour_at
+from ui.foreign import error_words, printable
 from ui.real_heads.shared import (
     Arrays,
-    Three,
-    answer,
-    choose_chart,
-    draw_wall,
+    choose_text,
     drawn_words,
-    entropy_sentence,
-    interval_sentence,
+    effects_text,
+    head_text,
     linked_head,
-    named,
-    ratio_text,
-    twins_sentence,
-    with_unread,
 )
 from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
+Three = tuple[int, int, int]
 NEEDED = 0  # of `EPSILONS`
+FINDING = "Each head divides its plane among the tokens that it attends to most."
 LEAD = (
     "Each window is a head of **all-MiniLM-L6-v2** that reads one text: the plane its query moves"
-    " on, divided among the tokens it attends to **most**."
+    " on; a colour is the token with the largest attention weight."
 )
-SCORE_TWINS = {"sharp": "random queries and keys", "offset": "the same with own offsets"}
+TWIN_NAMES = dict(
+    zip(
+        TWINS,
+        (
+            "Random queries and keys",
+            "The same, its own offsets",
+            "Values dealt to other tokens",
+            "Text shuffled",
+        ),
+        strict=True,
+    )
+)
+ABOUT = dict(zip(PLANES, ("principal", "three", "weights"), strict=True))  # sections
+
+
+def with_unread(
+    words: Sequence[str], glued: Sequence[bool], special: Sequence[bool], text: str
+) -> list[str]:
+    """Return ``words``; in brackets behind the last of the ``text``, the unread rest of a word."""
+    last = max(number for number, extra in enumerate(special) if not extra)
+    first = max(number for number in range(last + 1) if not glued[number])
+    piece = re.escape("".join(words[first : last + 1]))
+    whole = re.search(rf"\b{piece}\b", text, re.I)
+    rest = None if whole else re.search(rf"\b{piece}(\w+)", text, re.I)
+    return [
+        f"{word}({rest[1]})" if rest and number == last else word
+        for number, word in enumerate(words)
+    ]
 
 
 @cached()
@@ -104,176 +124,138 @@ def open_here(
 
 def draw() -> None:
     """Draw the tab."""
-    opened = linked_head("heads", shipped_measures(next(iter(TEXTS)), False)["total"].shape)
-    widths = (2, 2, 2, 3, 2) if opened else (2, 2, 3)
-    first, second, *planes, last = front_columns(widths, "bottom")
-    title = first.selectbox("Text", [*TEXTS], key="heads_text", **LINK)
+    found = shipped_measures(next(iter(TEXTS)), False)
+    opened = linked_head((found["total"].shape[0], found["total"].shape[1]))
+    first, second, *planes, last = front_columns((2, 2, 2, 3, 2) if opened else (2, 2, 3), "bottom")
+    title, special = choose_text(first, last)
     shown = second.selectbox(
         "Colour frames by",
-        [AGAINST[0], NO_FRAMES, *[name for name in FRAMES if name != AGAINST[0]]],
+        (NO_FRAMES, *FRAMES),
         key="heads_frame",
         **LINK,
         help=section("real_heads", "frames"),
     )
-    special = last.toggle(
-        "With [CLS], [SEP]", key="heads_special", **LINK, help=section("real_heads", "special")
-    )
-    wall = wall_of(title, special)
-    chart = opened and choose_chart(
-        planes, "heads", opened, wall, FIRST_THREE, partial(open_shipped, title, special)
-    )
-    found = shipped_measures(title, special)
-    if opened and chart is None:
-        offer_head(title, special, opened, found)
-        name = f"head_{opened[0] + 1}.{opened[1] + 1}"
-        offered().surfaces["Its outputs, in three principal components"] = OfferedSurface(
-            name, partial(exported_head, title, special, opened)
-        )
-    charts = c.Charts("heads")
-    charts.tables["heads"] = table_of(found)
+    found, wall = shipped_measures(title, special), wall_of(title, special)
+    chart = opened and choose_chart(planes, opened, wall, title, special)
     frames, hint = frames_of(shown, found)
-    said, plane = found, "the principal plane"
-    if chart and chart.three == FIRST_THREE:  # of other tokens only the open head is measured
-        said = shipped_measures(title, special, THREE_TOKENS)
-        plane = f"the plane of {named(wall.words, FIRST_THREE)}"
-    draw_finding(answer(said), lead=LEAD)
-    place, *beside = st.container(key="first").columns([1] if opened else [12, 5])
-    with place:
-        draw_wall(wall, found, frames, hint or section("real_heads", "hint"), opened, chart)
-    for column in beside:
-        twin = "offset" if shown == AGAINST[1] else "sharp"
-        charts.draw("ratios", column, ratio_chart(said, twin), twins_sentence(said))
-        column.caption(twins_sentence(said))
-    with st.expander("More on random heads", key="heads_twins", on_change="rerun", **LINK) as more:
-        if more.open:
-            charts.draw_table("states", st, "Twin over head, mean over layers", table_of_states())
-            st.markdown(f"{interval_sentence(said, plane)} {entropy_sentence(said)}")
-    charts.draw_footer(section("real_heads", "heads"))
-
-
-def ratio_chart(found: Arrays, twin: str) -> go.Figure:
-    """Draw the curvature of a ``twin`` over that of each head, by layer, and the mean."""
-    ratios, mean = over_seeds(found, twin) / found["total"], twin_ratio(found, twin)
-    layers = len(ratios)
-    rows = np.broadcast_to(np.arange(1, layers + 1)[:, None], ratios.shape)
-    traces = []
-    for name, colour, symbol, side in (
-        ("less", c.PURPLE, "triangle-left", ratios < 1),
-        ("more", c.GREEN, "triangle-right", ratios >= 1),
-    ):
-        traces.append(
-            c.line(name, ratios[side], rows[side], colour=colour, symbol=symbol, mode="markers")
+    draw_finding(FINDING, lead=LEAD)
+    at = link_value("heads_at", parse_point, None, "the first place") if opened else None
+    with st.container(key="first"):
+        heads(
+            wall,
+            key="heads_wall",
+            numbers=[numbers_of(found, head) for head in np.ndindex(*wall.scores.shape[:2])],
+            hint=hint or section("real_heads", "hint"),
+            about=section("real_heads", "chart_principal"),
+            frames=frames,
+            opened=opened,
+            chart=chart,
+            at=at,
+            on_open=put_head,
         )
-    if mean is not None:
-        reach = {"array": [mean.mean.high - mean.mean.value], "thickness": 2, "width": 5}
-        reach |= {"type": "data", "arrayminus": [mean.mean.value - mean.mean.low]}
-        whole = c.line("mean, 95 %", [mean.mean.value], [layers + 1.2], mode="markers")
-        whole["marker"] |= {"size": 11, "symbol": "diamond"}
-        traces.append(whole | {"error_x": reach | {"color": c.GREY}})
-    names = [*(f"layer {row}" for row in range(1, layers + 1)), "mean"]
-    figure = c.chart(
-        "Curvature of random heads",
-        traces,
-        "ratio to the head’s own ∫|K| dA",
-        height=395,
-        margin={"l": 52, "r": 8, "t": 52, "b": 40},
-        x_axis=c.log_axis() | c.ticks((0.25, 1, 4, 16), ("¼", "1", "4", "16")),
-        y_axis={"range": [layers + 1.8, 0.4], "zeroline": False, "showgrid": False}
-        | c.ticks([*range(1, layers + 1), layers + 1.2], names),
+    c.Charts("heads_wall").draw_footer(section("real_heads", "heads"))
+
+
+def choose_chart(
+    places: Sequence[DeltaGenerator], opened: Head, wall: Wall, title: str, special: bool
+) -> Chart | None:
+    """Draw the controls of the plane of the ``opened`` head in two places, and return its chart.
+
+    ``None`` on the principal plane, where the wall has it, and where tokens span no plane: that is
+    said.
+    """
+    kind = places[0].selectbox(
+        "Plane of the query",
+        PLANES,
+        key="heads_plane",
+        **LINK,
+        help=section("real_heads", "planes"),
     )
-    return figure.add_vline(1, line={"width": 1.5, "dash": "dash", "color": c.FAINT})
-
-
-@cache
-def states_of_page() -> dict[tuple[str, bool, str], Arrays]:
-    """Return the bundled measures of all texts, with and without special tokens, and planes."""
-    return {
-        (title, special, kind): shipped_measures(title, special, kind)
-        for title in TEXTS
-        for special in (False, True)
-        for kind in BUNDLED_PLANES
-    }
-
-
-def table_of_states() -> dict[str, list[str]]:
-    """Return a table of the ratios of twins on all texts and planes, and R² of the entropy."""
-    rows = []
-    for (title, special, kind), found in states_of_page().items():
-        ratios = [twin_ratio(found, name) for name in SCORE_TWINS]
-        rows.append(
-            (
-                title,
-                "with" if special else "without",
-                kind,
-                *(ratio_text(x.mean) if x else "–" for x in ratios),
-                f"{entropy_share(found):.2f}",
-            )
+    if kind == PRINCIPAL:
+        return None
+    chosen: tuple[int, ...] = link_value(
+        "heads_three", partial(parse_tokens, keys=wall.keys), FIRST_THREE, _token_text(FIRST_THREE)
+    )
+    st.session_state["heads_tokens"] = [*chosen]
+    places[1].multiselect(
+        "Its three tokens",
+        wall.keys,
+        key="heads_tokens",
+        max_selections=3,
+        format_func=lambda token: f"{printable(wall.words[token])} {token + 1}",
+        on_change=_tokens_to_link,
+    )
+    if len(chosen) < 3:
+        st.info("Choose three tokens; until then the chart is that of the principal plane.")
+        return None
+    three = chosen[0], chosen[1], chosen[2]
+    try:
+        drawn, found = open_shipped(title, special, opened, kind, three)
+    except ValueError as error:
+        st.info(
+            f"{named(wall.words, three)}: {error_words(error)}. Until then the chart is that"
+            " of the principal plane."
         )
-    names = ("text", "[CLS], [SEP]", "plane", *SCORE_TWINS.values(), "R² of entropy")
-    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-
-
-def table_of(found: Arrays) -> dict[str, list[float]]:
-    """Return the numbers of every head as the columns of a table."""
-    layer, head = np.indices(found["total"].shape) + 1
-    seeds = f"geometric mean of {len(found['sharp'])} seeds"
-    columns = {
-        "layer": layer,
-        "head": head,
-        "∫|K| dA (estimate)": found["total"],
-        "estimated error of ∫|K| dA": found["error"],
-        f"∫|K| dA of the twin with random queries and keys, {seeds}": over_seeds(found, "sharp"),
-        f"∫|K| dA of that with the head's offsets, {seeds}": over_seeds(found, "offset"),
-        "entropy, nats, mean over the chart": found["entropy"],
-        "sink share, mean over the text's own tokens": found["sink"],
-        f"mean number of keys needed, ε = {EPSILONS[NEEDED]:g}": found["needed"][NEEDED],
-    }
-    return {name: column.ravel().tolist() for name, column in columns.items()}
-
-
-def over_seeds(found: Arrays, twin: str) -> np.ndarray:
-    """Return the geometric mean over seeds of the totals of a twin: (L, H)."""
-    return np.exp(np.log(found[twin].astype(float)).mean(0))
-
-
-def offer_head(title: str, special: bool, opened: Head, found: Arrays) -> None:
-    """Offer a notebook that measures a head on the principal plane."""
-    layer, head = opened
-    total, fine = float(found["total"][opened]), float(found["fine"][opened])
-    missed = abs(total - fine) + float(found["fine_error"][opened])  # by 31 x 31 points
-    offer_notebook(
-        f"Head {layer + 1}.{head + 1} of all-MiniLM-L6-v2 reading {title}",
-        f"head_{layer + 1}.{head + 1}",
-        (
-            "from gating_core.checkpoints import head_map, principal_plane\n"
-            "from gating_core.real_heads import keys_of, shipped_layers, shipped_text",
-            f"text, layer = shipped_text({title!r}), shipped_layers()[{layer}]\n"
-            f"states, keys = text.states[{layer}], keys_of(text.tokens, {special})\n"
-            f"surface = head_map(layer, states, {head}, principal_plane(states), keys=keys)",
-        ),
-        shipped_layers()[layer].channels,
-        (total, max(missed, float(found["error"][opened]))),
+        return None
+    about = section("real_heads", f"chart_{ABOUT[kind]}", tokens=named(wall.words, three))
+    return Chart(
+        opened,
+        drawn.tokens,
+        drawn.scores,
+        drawn.values,
+        drawn.states,
+        drawn.prescribed,
+        three if kind == THREE_TOKENS else (),
+        numbers_of(found, (0, 0), drawn.flat),
+        about,
     )
 
 
-def exported_head(title: str, special: bool, opened: Head, line: str) -> Surface:
-    """Return the sheet of a head as it is drawn, with K of all its channels."""
-    surface, weights, bend = pool.POOL.call(measure_head, title, special, opened)
-    points = weights @ shipped_charts(title, special).values[opened]
-    return exported(surface, line, points, names=("u", "v"), more={"|H|": bend})
+def named(words: Sequence[str], three: Three) -> str:
+    """Name three tokens."""
+    a, b, c = (f"“{printable(words[token])}”" for token in three)
+    return f"{a}, {b} and {c}"
 
 
-def measure_head(
-    title: str, special: bool, opened: Head
-) -> tuple[SurfaceResult, np.ndarray, np.ndarray]:
-    """Measure a head on the principal plane; return its weights (R, C, n) and |H| (R, C), too."""
-    layer, head = opened
-    reading, grid = shipped_reading(title, special, layer), square_grid(FINE_SIZE)
-    plane = principal_plane(reading.states)
-    heads_map = head_map(reading.layer, reading.states, head, plane, keys=reading.keys)
-    weights = heads_map.weights(grid.points).numpy().reshape(FINE_SIZE, FINE_SIZE, -1)
-    found = MeasuredSurface(heads_map, grid)
-    return found.surface, weights, found.mean_norm[0]
+def numbers_of(found: Arrays, head: Head, flat: bool = False) -> Numbers:
+    """Return a finding about one head, its total and span beside those of its twins, and the rest.
+
+    ``flat``: K = 0 is proved, for outputs are averages of three values.
+    """
+    one = {name: array[(..., *head)] for name, array in found.items()}
+    total, error, span, proved = (float(one[x]) for x in ("total", "error", "span", "proved"))
+    rows = [("This head", plus_minus(total, error), percent(span))]
+    for name, title in TWIN_NAMES.items():
+        if name in one:
+            rows.append((title, _range_text(one[name]), percent(float(one[f"{name}_span"].mean()))))
+    points = f"at {_all(proved)} {GRID_SIZE**2:,} points" if proved else "at no point"
+    rest = [
+        f"K ≠ 0 is established {points} ({GRID_SIZE} × {GRID_SIZE}). Twins: mean of"
+        f" {len(one['dealt'])} seeds (least to largest); brackets above: 95\u00a0% t interval."
+    ]
+    if "shuffled" not in one:
+        rest.append("States are given, so the text cannot be shuffled.")
+    if flat:
+        finding = "Flat: K = 0 is proved, as outputs are averages of three values."
+    elif "sharp" not in one:
+        finding = "Only the gate can curve it here."
+    elif total > error and min(one["sharp"].min(), one["offset"].min()) > 0:
+        sharp, offset = (geometric_mean(one[name] / total) for name in ("sharp", "offset"))
+        finding = effects_text(sharp, offset)
+    else:
+        finding = "The head is not known to curve."
+    return Numbers(finding, rows, " ".join(rest))
+
+
+def _range_text(totals: np.ndarray) -> str:
+    mean = short(float(totals.mean()))
+    if totals.size == 1:
+        return mean
+    return f"{mean} ({short(float(totals.min()))} to {short(float(totals.max()))})"
+
+
+def _all(share: float) -> str:
+    return "all" if share == 1 else f"{percent(share)} of"
 
 
 def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:
@@ -281,13 +263,8 @@ def frames_of(shown: str, found: Arrays) -> tuple[Frames | None, str]:
     if shown == NO_FRAMES:
         return None, ""
     values, texts, about = FRAMES[shown](found)
-    if shown in AGAINST:
-        shares, scale = np.sign(values) * ranks(np.abs(values)), SIGNED_SCALE
-        shares, says = (1 + shares) / 2, "violet below 1, green above"
-    else:
-        shares, scale, says = ranks(values), SEQUENTIAL_SCALE, "blue is low, yellow high, by rank"
-    colours = [colour_at(scale, float(x)) for x in shares.flat]
-    return Frames(shown, colours, texts), f"{about}: {says}."
+    colours = [colour_at(SEQUENTIAL_SCALE, float(x)) for x in ranks(values).flat]
+    return Frames(shown, colours, texts), f"{about}: blue is low, yellow high, by rank."
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
@@ -327,33 +304,49 @@ def _needed(found: Arrays) -> tuple[np.ndarray, list[str], str]:
     )
 
 
-def _against(found: Arrays, twin: str, about: str) -> tuple[np.ndarray, list[str], str]:
-    ratio = over_seeds(found, twin) / found["total"]
-    texts = [f"{x:.{0 if x >= 100 else 1 if x >= 1 else 2}f}×" for x in ratio.flat]
-    return np.log2(ratio), texts, about
-
-
-def _against_twin(found: Arrays) -> tuple[np.ndarray, list[str], str]:
-    about = "Frame: curvature of a random head over this head’s"
-    return _against(found, "sharp", about)
-
-
-def _against_offsets(found: Arrays) -> tuple[np.ndarray, list[str], str]:
-    about = "Frame: curvature of a random head with own offsets over this head’s"
-    return _against(found, "offset", about)
-
-
 def random_record() -> Arrays:
     """Return what the tokens of a text attend to in a model with random weights."""
     return shipped_record(f"{SIZES[0]}.random")
 
 
 NO_FRAMES = "none"
-AGAINST = ("total against twin", "total against twin, own offsets")
 FRAMES = {
     "entropy": _entropy,
     "sink share": _sink,
     "keys needed": _needed,
-    AGAINST[0]: _against_twin,
-    AGAINST[1]: _against_offsets,
 }
+
+
+# --- The link -------------------------------------------------------------------------------------
+
+
+def parse_point(text: str) -> Point | None:
+    """Return the point of "u,v" in the chart."""
+    numbers = parse_numbers(text)
+    if numbers is None or len(numbers) != 2 or max(map(abs, numbers)) > 1:
+        return None
+    return numbers[0], numbers[1]
+
+
+def parse_tokens(text: str, keys: Sequence[int]) -> tuple[int, ...] | None:
+    """Return up to three tokens, counted from 1 in the link; ``None`` unless they differ."""
+    numbers = parse_numbers(text) if text else ()
+    if numbers is None or len(numbers) > 3 or len({*numbers}) < len(numbers):
+        return None
+    tokens = tuple(int(x) - 1 for x in numbers if x == int(x))
+    return tokens if len(tokens) == len(numbers) and all(x in keys for x in tokens) else None
+
+
+def _token_text(tokens: Sequence[int]) -> str:
+    return ",".join(str(token + 1) for token in tokens)
+
+
+def _tokens_to_link() -> None:
+    st.query_params["heads_three"] = _token_text(st.session_state["heads_tokens"])
+
+
+def put_head(head: Head | None, at: Point | None) -> None:
+    """Put the open head and its mark into the link."""
+    put_in_link(
+        heads_head=head_text(head) if head else "", heads_at=",".join(f"{x:g}" for x in at or ())
+    )

@@ -20,7 +20,6 @@ from gating_core.jets import second_order_jet
 from gating_core.real_heads import (
     FINE_SIZE,
     FIRST_THREE,
-    PRINCIPAL,
     TEXTS,
     OwnText,
     dial_head,
@@ -46,42 +45,34 @@ from tests.ui.opening import (
     said,
 )
 from ui.common.formatting import plus_minus
-from ui.real_heads import gates, norms, own, wall
-from ui.real_heads.shared import (
-    answer,
-    drawn_words,
-    entropy_sentence,
-    interval_sentence,
-    numbers_of,
-    twins_sentence,
-    with_unread,
-)
+from ui.real_heads import gates, own, records, wall
+from ui.real_heads.curvature import answer, entropy_sentence, interval_sentence, twins_sentence
+from ui.real_heads.shared import drawn_words
+from ui.real_heads.wall import numbers_of, with_unread
 
 PAGE = "pages/13_Real_heads.py"
 WALL = "heads_wall"
 MOBY = next(iter(TEXTS))
 
 
-def test_the_page_opens_on_the_wall_without_special_tokens():
-    app = open_page(PAGE)
+def test_the_page_opens_on_a_head_beside_its_twin_and_the_shares_of_all_heads():
+    app = open_settled(PAGE)
     assert not app.exception
-    sent = header(app, WALL)
-    assert (sent["layers"], sent["heads"], len(sent["numbers"])) == (6, 12, 72)
-    assert sent["open"] is None
-    assert sent["keys"] == [*range(1, 63)]
-    assert sent["chart"] is None
-    assert sent["words"][0] == "[CLS]"
-    assert sent["special"] == [True, *[False] * 62, True]
-    assert sent["frames"]["name"] == "total against twin"
-    less, more, mean = figure(app, "heads_ratios")["data"]
-    measured = shipped_measures(MOBY, False)
-    ratios = np.exp(np.log(measured["sharp"].astype(float)).mean(0)) / measured["total"]
-    np.testing.assert_allclose(np.sort(numbers(less["x"])), np.sort(ratios[ratios < 1]))
-    assert len(numbers(more["x"])) == (ratios >= 1).sum()
-    assert numbers(mean["x"]) == pytest.approx([1.61], abs=0.005)
+    found = shipped_measures(MOBY, False)
+    own, twin = header(app, "heads_surfaces")["sides"]
+    assert (own["name"], twin["name"]) == ("Layer 2, head 4", "Its random twin")
+    total = plus_minus(float(found["total"][1, 3]), float(found["error"][1, 3]))
+    assert own["exact"] == [f"total |K| = {total}"]
+    drawn = float(twin["verdict"][0].rpartition("= ")[2])
+    assert min(abs(found["sharp"][:, 1, 3] - drawn)) < 0.005
+    heads, mean, ring = figure(app, "heads_ratios")["data"]
+    ratios = found["total"] / np.exp(np.log(found["sharp"].astype(float)).mean(0))
+    np.testing.assert_allclose(numbers(heads["x"]), ratios.ravel())
+    assert numbers(mean["x"]) == pytest.approx([1 / 1.61], abs=0.005)
+    assert ring["x"] == pytest.approx([ratios[1, 3]])
+    assert "**62 %** of the total curvature of its random twin (95 % interval 35 % to" in said(app)
     (charts,) = offered(app).charts.values()
     rows = [*csv.DictReader(io.StringIO(charts.csv_files()["heads"]))]
-    found = shipped_measures(MOBY, False)
     assert len(rows) == 72
     assert (rows[27]["layer"], rows[27]["head"]) == ("3", "4")
     assert float(rows[27]["∫|K| dA (estimate)"]) == found["total"][2, 3]
@@ -92,8 +83,23 @@ def test_the_page_opens_on_the_wall_without_special_tokens():
     )
 
 
+def test_the_wall_shows_all_heads_without_special_tokens():
+    app = open_page(PAGE, heads_tab="Heads")
+    assert not app.exception
+    sent = header(app, WALL)
+    assert (sent["layers"], sent["heads"], len(sent["numbers"])) == (6, 12, 72)
+    assert sent["open"] is None
+    assert sent["keys"] == [*range(1, 63)]
+    assert sent["chart"] is None
+    assert sent["words"][0] == "[CLS]"
+    assert sent["special"] == [True, *[False] * 62, True]
+    assert sent["frames"] is None
+
+
 def test_a_link_opens_a_head_and_a_click_goes_into_the_link():
-    app = open_page(PAGE, heads_head="1.3", heads_at="0.5,-0.25", heads_special="true")
+    app = open_page(
+        PAGE, heads_tab="Heads", heads_head="1.3", heads_at="0.5,-0.25", heads_special="true"
+    )
     assert not app.exception
     assert not mistakes(app)
     sent = header(app, WALL)
@@ -111,7 +117,7 @@ def test_a_link_opens_a_head_and_a_click_goes_into_the_link():
 @pytest.mark.parametrize("kind", ["three tokens", "attention weights"])
 def test_the_open_head_is_drawn_and_measured_on_a_plane_that_is_chosen(kind):
     link = {"heads_head": "1.3", "heads_plane": kind, "heads_three": "15,37,46"}
-    link |= {"heads_twins": "true"}
+    link |= {"heads_tab": "Heads"}
     app = open_settled(PAGE, **link)
     assert not app.exception
     assert not mistakes(app)
@@ -124,10 +130,6 @@ def test_the_open_head_is_drawn_and_measured_on_a_plane_that_is_chosen(kind):
     rows = chart["numbers"][1]
     assert rows[0][1] == plus_minus(float(found["total"][0, 0]), float(found["error"][0, 0]))
     assert len(rows) == (3 if chart["prescribed"] else 5)
-    measures = shipped_measures(MOBY, False, PRINCIPAL if chart["prescribed"] else kind)
-    assert answer(measures) in [each.value for each in app.markdown]
-    plane = "principal plane" if chart["prescribed"] else "plane of “long”, “thought” and “the”"
-    assert f"Twin over head on the {plane}, geometric" in said(app)
     assert "of “long”, “thought” and “the”, " in chart["about"]
 
 
@@ -136,7 +138,13 @@ def test_the_open_head_is_drawn_and_measured_on_a_plane_that_is_chosen(kind):
     ("15,37,46,50", "`heads_three`"), ("1e9,2,3", "`heads_three`"),
 ])  # fmt: skip
 def test_tokens_that_span_no_plane_are_one_sentence(tokens, said):
-    app = open_settled(PAGE, heads_head="1.3", heads_plane="three tokens", heads_three=tokens)
+    app = open_settled(
+        PAGE,
+        heads_tab="Heads",
+        heads_head="1.3",
+        heads_plane="three tokens",
+        heads_three=tokens,
+    )
     assert not app.exception
     notes = [*mistakes(app), *[each.value for each in app.info]]
     assert len(notes) == 1
@@ -227,12 +235,12 @@ def twins_of(by_layer, seeds=3):
 
 
 @pytest.mark.parametrize(("sharp", "offset", "than", "said", "kept"), [
-    ((2.0, 2.1, 2.2), (0.5, 0.51, 0.52), "without a gate, but less than random",
+    ((2.0, 2.1, 2.2), (0.5, 0.51, 0.52), "heads curve, but less than",
      "entropy increase total curvature ∫|K|\u00a0dA: 2.10× (",
      "With own offsets kept they reduce it: 0.51× ("),
-    ((0.5, 2.0, 1.0), (1.18, 1.2, 1.22), "whether more or less than random heads of equal entropy",
+    ((0.5, 2.0, 1.0), (1.18, 1.2, 1.22), "So do random heads; whether trained ones curve more",
      "∫|K|\u00a0dA is inconclusive: 1.00× (0.18× to 5.59×).", "they increase it: 1.20× ("),
-    ((0.5, 0.52, 0.51), (0.9, 1.0, 1.2), "without a gate, and more than random",
+    ((0.5, 0.52, 0.51), (0.9, 1.0, 1.2), "heads curve, and more than",
      "reduce total curvature ∫|K|\u00a0dA: 0.51× (", "it is inconclusive: 1.03×"),
     ((2.0,), (1.5,), "is inconclusive", "have 2.00× the total curvature ∫|K|\u00a0dA.",
      "they have 1.50×."),
@@ -242,7 +250,7 @@ def test_the_answer_has_the_verdict_of_its_interval(sharp, offset, than, said, k
     found |= {"total": np.ones((len(sharp), 4)), "error": np.zeros((len(sharp), 4))}
     found["proved"] = found["total"]
     says = answer(found)
-    assert says.startswith(f"Yes, all {4 * len(sharp)} curve without a gate")
+    assert says.startswith(f"Yes, all {4 * len(sharp)} heads curve")
     assert than in says
     assert said in twins_sentence(found)
     assert kept in twins_sentence(found)
@@ -253,7 +261,7 @@ def test_the_answer_has_the_verdict_of_its_interval(sharp, offset, than, said, k
     only = f"{np.prod(sharp) ** (1 / len(sharp)):.2f}×"
     assert f"single seeds give {only} to {only} and" in about
     found["proved"] = np.eye(len(sharp), 4)
-    assert answer(found).startswith(f"Yes, {len(sharp)} of {4 * len(sharp)} curve")
+    assert answer(found).startswith(f"Yes, {len(sharp)} of {4 * len(sharp)} heads curve")
     found["total"] = -found["error"]
     assert answer(found) == "No head is known to curve."
     assert interval_sentence(found) == ""
@@ -293,7 +301,7 @@ def test_sentences_follow_their_numbers():
     assert "by less than both errors, to" in gates.query_sentence(dial((2.0, 2.15)), "a gate")
     assert "is not known to curve without" in gates.query_sentence(dial((0.05, 2.0)), "a gate")
     assert (
-        "without attention 106\u00a0%" in norms.norm_sentence(np.array([[4.7, 0.8, 3.3, 3.5]]))[0]
+        "without attention 106\u00a0%" in records.norm_sentence(np.array([[4.7, 0.8, 3.3, 3.5]]))[0]
     )
 
 
@@ -400,7 +408,7 @@ def test_the_folder_is_named_on_the_command_line():
 
 
 def test_an_open_head_gives_the_sheet_that_is_drawn_with_its_curvature():
-    app = open_page(PAGE, heads_head="2.3")
+    app = open_settled(PAGE, heads_head="2.3")
     ((name, offer),) = offered(app).surfaces.items()
     assert "three principal components" in name
     made, middle = offer.make("a line"), FINE_SIZE // 2

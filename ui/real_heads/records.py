@@ -1,4 +1,4 @@
-"""The tab Sinks and top-k: what the bundled model's heads attend to, beside random weights."""
+"""The tabs Sinks and top-k, and Norms: records of the whole bundled model, no head of it open."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.real_heads import EPSILONS, SIZES, shipped_record
+from gating_core.real_heads import EPSILONS, NORM_LAYERS, SIZES, shipped_record
 from ui.common import charts as c
 from ui.common.formatting import percent, short
 from ui.common.lessons import section
@@ -17,10 +17,13 @@ COLUMNS = {f"n = {SIZES[0]}": (0, "trained"), f"random weights, n = {SIZES[0]}":
 PUBLISHED = {"name": "bert-base, published", "needed": (58.8, 107.8)}
 SINK = 0.3  # share of the attention from which a head counts as having a sink
 Arrays = dict[str, np.ndarray]
+BARS = ("heads and projection", "+ residual", "+ LayerNorm", "LayerNorm of the state alone")
+NORMS = "The curvature of a sublayer, part by part: heads, residual, LayerNorm."
+COLOURS = (c.MAGENTA, c.ORANGE, c.BLUE, c.GREY)
 
 
 def draw() -> None:
-    """Draw the tab."""
+    """Draw the tab Sinks and top-k."""
     found = {name: shipped_record(f"{SIZES[i]}.{which}") for name, (i, which) in COLUMNS.items()}
     trained, random, longer = found.values()
     says, lead = sink_sentence(trained, random)
@@ -152,4 +155,42 @@ def rule_chart(trained: Arrays, random: Arrays) -> go.Figure:
         f"keys needed, ε = {EPSILONS[0]:g}",
         "keys predicted",
         height=340,
+    )
+
+
+# --- Norms ----------------------------------------------------------------------------------------
+
+
+def draw_norms() -> None:
+    """Draw the tab Norms."""
+    totals = shipped_record("norms")["totals"]
+    says, text = norm_sentence(totals)
+    draw_finding(says, lead=NORMS)
+    charts = c.Charts("heads_norms")
+    charts.draw("norms", st, norm_chart(totals), text)
+    st.markdown(text)
+    charts.draw_footer(section("real_heads", "norms"))
+
+
+def norm_chart(totals: np.ndarray) -> go.Figure:
+    """Draw the totals (N, P) of three layers, part by part."""
+    layers = [f"layer {number + 1}" for number in NORM_LAYERS]
+    traces = [
+        c.bars(name, layers, column, colour=colour, hatched=name == BARS[-1])
+        for name, column, colour in zip(BARS, totals.T, COLOURS, strict=True)
+    ]
+    return c.chart(
+        "Total curvature of a sublayer", traces, "", "∫|K| dA", height=420, barmode="group"
+    )
+
+
+def norm_sentence(totals: np.ndarray) -> tuple[str, str]:
+    """Say what is left of the heads' curvature behind the norm, in the first of the layers."""
+    heads, residual, norm, alone = (short(round(float(x), 2)) for x in totals[0])
+    share = percent(float(totals[0][3] / totals[0][2]))
+    return (
+        f"LayerNorm hides the heads: without attention {share} of the curvature is there.",
+        f"Total curvature in layer {NORM_LAYERS[0] + 1}: heads and projection {heads}, with the"
+        f" residual {residual}, after LayerNorm {norm}. LayerNorm of the state alone, without"
+        f" attention, gives {alone}.",
     )
