@@ -2,12 +2,11 @@
 
 import streamlit as st
 
-from ui.common.lessons import section
 from ui.common.page import draw_open, page
 
 TITLE = "Curved or bent?"
 
-with page(TITLE, lead=section("bent", "lead")):
+with page(TITLE):
     from ui.bent import guess, islands, price
     from ui.common.links import checked_link
 

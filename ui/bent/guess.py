@@ -6,11 +6,12 @@ from functools import partial
 
 import streamlit as st
 
-from gating_core.experiments.comparison import PAIR_DIM, PricedModel, load_pair
+from gating_core.experiments.comparison import PAIR_DIM, load_pair
 from ui.bent.shadows import draw_shadows, percent, shadow_pair
 from ui.common.formatting import plus_minus
 from ui.common.lessons import explain, section
 from ui.common.links import link_value, put_in_link
+from ui.common.page import draw_finding
 from ui.common.take_along import File, csv_text, offered
 from ui.components.pair import Pair
 from ui.work.cache import cached
@@ -28,31 +29,30 @@ def picture(guessed: bool) -> Pair:
 
 def draw() -> None:
     """Draw the question, both surfaces, and what is known of them once it is answered."""
-    guess = link_value(GUESS, parse_guess, None)
-    if guess is None:
-        st.markdown(section("bent", "question"))
-    else:
-        st.markdown(section("bent", "right" if guess == FLAT else "wrong"))
+    guess = link_value(GUESS, lambda text: text if text in SHOWN else None, None)
     models = [load_pair()[name] for name in SHOWN.values()]
-    verdicts = [verdict(model, guess is not None) for model in models]
-    draw_shadows(picture(guess is not None), VIEW_KEY, "pair", verdicts)
     if guess is None:
+        draw_finding(section("bent", "question"), lead=section("bent", "shadow", dim=PAIR_DIM))
         for column, name in zip(st.columns(2), SHOWN, strict=True):
-            column.button("This one is flat", key=f"guess_{name}", on_click=partial(answer, name),
-                          icon=":material/touch_app:", width="stretch")  # fmt: skip
+            column.button(
+                f"{name.title()} is flat",
+                key=f"guess_{name}",
+                on_click=partial(answer, name),
+                icon=":material/touch_app:",
+                width="stretch",
+                type="primary",
+            )
     else:
-        st.button("Ask me again", key="guess_again", on_click=answer, icon=":material/undo:")
-    seed = models[0].seed
-    shadow = section("bent", "shadow", dim=PAIR_DIM, seed=seed, count=len(models[0].totals))
-    st.caption(shadow if guess is None else f"{section('bent', 'paid')} {shadow}")
-    explain("the pair", section("bent", "pair"))
+        draw_finding(section("bent", "found"), lead=section("bent", "paid"))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(section("bent", "right" if guess == FLAT else "wrong"), width="content")
+            st.button("Ask me again", key="guess_again", on_click=answer, icon=":material/undo:")
+    verdicts = [verdict(name, guess is not None) for name in SHOWN.values()]
+    draw_shadows(picture(guess is not None), VIEW_KEY, "pair", verdicts)
+    seed, count = models[0].seed, len(models[0].totals)
+    explain("the pair", section("bent", "pair", seed=seed, count=count))
     offered().name = "curved_or_bent"
     offered().files["Both models in numbers"] = File("pair.csv", table)
-
-
-def parse_guess(text: str) -> str | None:
-    """Return a side of the picture; ``None`` for any other word."""
-    return text if text in SHOWN else None
 
 
 def answer(name: str = "") -> None:
@@ -60,18 +60,17 @@ def answer(name: str = "") -> None:
     put_in_link(**{GUESS: name})
 
 
-def verdict(model: PricedModel, guessed: bool) -> tuple[str, str]:
-    """Return what is large and what is small above a surface."""
+def verdict(name: str, guessed: bool) -> tuple[str, str]:
+    """Return what is large and what is small above the surface of a model of `load_pair`."""
+    model = load_pair()[name]
     accuracy = f"test accuracy {percent(model.accuracy)}"
     if not guessed:
-        return accuracy, f"D = {PAIR_DIM}"
+        return "Flat or curved?", accuracy
     total, bending = (
         plus_minus(float(x.value), float(x.error)) for x in (model.total, model.bending)
     )
-    return (
-        f"total |K| = {total}",
-        f"{accuracy}, total bending ∫‖II‖² dA = {bending}, D = {PAIR_DIM}",
-    )
+    words = "Nearly flat inside" if name == SHOWN[FLAT] else "Curved"
+    return f"{words}: total |K| = {total}", f"{accuracy}, total bending ∫‖II‖² dA = {bending}"
 
 
 def table(line: str) -> str:

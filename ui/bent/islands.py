@@ -17,6 +17,7 @@ from gating_core.geometry import Island, square_grid
 from ui.common.formatting import plus_minus, short
 from ui.common.lessons import explain, section
 from ui.common.links import LINK, link_value, parse_number, parse_plane, put_in_link
+from ui.common.page import draw_finding
 from ui.common.take_along import File, csv_text, offered
 from ui.components.islands import Scene, draw_islands, is_turn
 from ui.components.stage import Plane
@@ -61,6 +62,7 @@ def draw() -> None:
     """Draw the choice of a surface, the picture, and what is measured of its island."""
     name = st.radio("Surface", [*EXAMPLES], key="island_surface", horizontal=True,
                     label_visibility="collapsed", **LINK)  # fmt: skip
+    draw_finding(section("bent", "hill"), lead=section("bent", "lead"))
     island = draw_example(name, VIEW_KEY)
     st.markdown(island_text(name, island))
     explain("islands", section("bent", "theorem"))

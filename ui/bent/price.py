@@ -28,6 +28,7 @@ from ui.common import charts as c
 from ui.common.formatting import plus_minus
 from ui.common.lessons import section
 from ui.common.links import LINK
+from ui.common.page import draw_finding
 from ui.components.pair import Pair
 from ui.work.cache import cached
 
@@ -81,7 +82,7 @@ def draw() -> None:
     axis = front.radio("Against", [*AXES], key="price_axis", horizontal=True, **LINK)
     found = [row for row in rows() if row.task == task]
     text = finding(task, found)
-    st.markdown(text)
+    draw_finding(text, lead=section("bent", "lead"))
     charts = c.Charts("price")
     chart, beside = c.chart_columns("price", [3, 2])
     choice = beside.container(horizontal=True, vertical_alignment="bottom")

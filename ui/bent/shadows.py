@@ -18,7 +18,7 @@ NO_BREAK = "\u00a0"
 
 def shadow_pair(shadows: Mapping[str, Shadow | PricedModel], coloured: bool = True) -> Pair:
     """Return both shadows by their names, coloured by K on one scale, or grey."""
-    scale = scale_of("curvature", [shadow.gaussian for shadow in shadows.values()])
+    scale = scale_of("curvature", [shadow.gaussian for shadow in shadows.values()], asinh=False)
     low, high = scale.ends
     return Pair(
         sides=tuple(
@@ -45,7 +45,7 @@ def shadow_pair(shadows: Mapping[str, Shadow | PricedModel], coloured: bool = Tr
         places=[1.0],
         eye=best_eye([shadow.places for shadow in shadows.values()]),
         scale=scale.colours,
-        ends=(f"K = {short(low)}", short(high)) if coloured else ("", ""),
+        ends=(f"saddle, K = {short(low)}", f"{short(high)}, dome") if coloured else ("", ""),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the app bundles of the study, in assets/claims.
+"""Rows and verdicts of the study that the app bundles, in assets/claims.
 
 python -m ui.claims         # from the rows of this user's store, after `run --full` and `run --v2`
 python -m ui.claims judge   # the verdicts alone, after a change of texts

@@ -69,7 +69,8 @@ def small_plot(brief: Mapping[str, Any], colour: str) -> str:
 
     parts = []
     if brief["aim"]:
-        parts.append(bar(*brief["aim"], height / 2, height, f'fill="{c.GREY}" opacity=".25"'))
+        low, high = brief["aim"]
+        parts.append(bar(low, high, height / 2, height, f'fill="{c.GREY}" opacity=".25"'))
     for row, (low, high, middle) in enumerate(marks):
         y, thick = step * (row + 0.5), min(0.7 * step, 20)
         if middle is None:

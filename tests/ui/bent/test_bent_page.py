@@ -9,6 +9,8 @@ from gating_core.claims.price_verdicts import TASKS as STUDIED
 from gating_core.claims.price_verdicts import judge, price_study
 from gating_core.experiments.comparison import EXAMPLES, cut_example, first_plane
 from tests.ui.opening import mistakes, open_page, report, said, sent
+from ui.bent.guess import VIEW_KEY as VIEW
+from ui.bent.guess import picture
 from ui.bent.islands import VIEW_KEY
 
 PAGE = "pages/15_Curved_or_bent.py"
@@ -73,7 +75,11 @@ def test_nothing_tells_the_answer_before_the_guess_and_a_guess_is_in_the_link():
     app = before.button(key="guess_right").click().run()
     assert app.query_params["flat_guess"] == "right"
     assert "It is the other one" in said(app)
-    assert "paid a price" in app.caption[0].value
+    assert "paid a price" in said(app)
+    words = [side["verdict"][0].split(":")[0] for side in sent(app, VIEW)[0]["sides"]]
+    assert words == ["Nearly flat inside", "Curved"]
+    flat, curved = (np.abs(side.shares - 0.5).max() for side in picture(True).sides)
+    assert flat < 0.1 < curved == 0.5  # grey on the scale of both
 
 
 def test_the_price_tab_says_the_verdicts_of_the_bundled_rows():
