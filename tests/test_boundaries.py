@@ -80,7 +80,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
         "proved",
     },
 }
-PURE = ("chart.py", "formatting.py", "picture.py", "replay.py", "request.py")  # without Streamlit
+PURE = ("chart.py", "formatting.py", "picture.py", "request.py")  # without Streamlit
 FACES = ("gating_core",
          *(f"gating_core.{room}" for room in MAY_IMPORT if room not in ("lm", "experiments")),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",

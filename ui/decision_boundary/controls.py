@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -30,18 +29,16 @@ from gating_core.experiments.comparison import (
     TooLarge,
     impossible_variants,
 )
-from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData, make_task
+from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui import limits
 from ui.common.formatting import SOURCES_HELP, fitting_heads, percent
 from ui.common.lessons import section
 from ui.common.links import LINK, change_link, link_value, put_in_link
 from ui.common.page import front_columns
-from ui.components.tiles import STYLE, Tile, draw_tiles
-from ui.drawing import palette
 from ui.foreign import error_words
 
-LAST_SETTING, TILE_CHOSEN = "boundary_setting", "boundary_tile_chosen"
+LAST_SETTING = "boundary_setting"
 FIRST = FIRST_COMPARISON
 OWN_SHARE = 0.75  # the train fraction of own points
 LEAST_BALANCE = 0.1
@@ -65,8 +62,6 @@ FOLDED = ("steps", "points", "share", "noise", "flip", "balance", "from", "width
           "rate", "batch", "decay", "soft", "price", "price_weight", "seeds", "first", "paint",
           "discrete", "test_points")  # fmt: skip
 CELL_END = re.compile(r"(?<=\s)\|(?=\s)")  # not those of an absolute value
-TILE_POINTS = 260  # of a tile's picture
-SIZE, DOT = 100, 2.6  # of that picture and of a point, in units of the picture
 
 text = partial(section, "decision_boundary")
 
@@ -203,15 +198,14 @@ def _remarks(setting: Setting) -> list[str]:
 
 def draw_front() -> tuple[dict[str, Any], str]:
     """Draw the controls above the pictures; return fields of a setting, and the seed shown."""
-    st.html(STYLE)
     data, own, left, right, on, who = front_columns((1, 0.8, 1.1, 1.1, 0.9, 0.8), "bottom", 0)
-    task = _choose_tile(data, "data", "Data", DATA, FIRST.task)
+    task = _choose(data, "data", "Data", DATA, FIRST.task)
     own.button("Own points", key="own_points", width="stretch",
                type="primary" if task == TASK_NAME else "secondary", help=text("draw"),
                on_click=choose_data, args=(TASK_NAME,))  # fmt: skip
     pair = (
-        _choose_tile(left, "left", "Left", KINDS, FIRST.variants[0]),
-        _choose_tile(right, "right", "Right", KINDS, FIRST.variants[1]),
+        _choose(left, "left", "Left", KINDS, FIRST.variants[0]),
+        _choose(right, "right", "Right", KINDS, FIRST.variants[1]),
     )
     steps = STEPS.get(task, FIRST.steps)
     most = limits.BOUNDARY_STEPS[1]
@@ -219,6 +213,28 @@ def draw_front() -> tuple[dict[str, Any], str]:
               args=("steps", steps, MORE_STEPS, most, most))  # fmt: skip
     which = who.selectbox("Seed shown", (*WHO, PICKED), key="who", help=text("who_help"), **LINK)
     return {"task": task, "variants": pair, "steps": steps}, which
+
+
+def _choose(
+    where: DeltaGenerator, key: str, label: str, names: Mapping[str, Named], first: str
+) -> str:
+    """Draw a choice among ``names``, whose words stand in the link; return one of them."""
+
+    def change() -> None:
+        word = st.session_state[f"{key}_menu"]
+        if key == "data":
+            choose_data(word)
+        else:
+            put_in_link(**{key: "" if word == first else word})
+
+    word = link_value(key, lambda given: given if given in names else None, first, first)
+    st.session_state[f"{key}_menu"] = word
+    lines = (
+        f"- *{x.name}*: {x.line}{f', ${x.formula}$' * bool(x.formula)}" for x in names.values()
+    )
+    where.selectbox(label, [*names], key=f"{key}_menu", format_func=lambda name: names[name].name,
+                    on_change=change, help="\n".join(lines))  # fmt: skip
+    return word
 
 
 def draw_more(steps: int) -> tuple[dict[str, Any], BoundaryView]:
@@ -345,61 +361,3 @@ def ask(key: str, first: int, more: int, most: int, beyond: int) -> None:
         st.session_state[key] = number
     else:  # its control is not drawn yet
         change_link({key: [str(number)]})
-
-
-# --- Tiles ----------------------------------------------------------------------------------------
-
-
-def _choose_tile(
-    where: DeltaGenerator, key: str, label: str, names: Mapping[str, Named], default: str
-) -> str:
-    """Draw a button with the chosen one of ``names``, which opens tiles; return that one."""
-    word = link_value(key, lambda given: given if given in names else None, default, default)
-    st.session_state.pop(TILE_CHOSEN, None)
-    with where:
-        _draw_menu(key, label, names, word, default)
-    return word
-
-
-@st.fragment
-def _draw_menu(key: str, label: str, names: Mapping[str, Named], word: str, default: str) -> None:
-    def draw() -> None:
-        if st.session_state.pop(TILE_CHOSEN, False):
-            st.rerun()  # which closes them
-        tiles = {
-            name: Tile(x.name, x.line, "" if x.formula else data_picture(name), x.formula)
-            for name, x in names.items()
-        }
-        draw_tiles(tiles, word, key, choose)
-
-    def choose(name: str) -> None:
-        if key == "data":
-            choose_data(name)
-        else:
-            put_in_link(**{key: "" if name == default else name})
-        st.session_state[TILE_CHOSEN] = True
-
-    with st.container(key=f"menu_{key}", gap="xxsmall"):
-        st.markdown(f":small[{label}]")
-        if st.button(names[word].name, key=f"{key}_menu", width="stretch",
-                     icon=":material/expand_more:", icon_position="right"):  # fmt: skip
-            st.dialog(label, width="large")(draw)()
-
-
-@st.cache_data(max_entries=len(DATA), show_spinner=False)
-def data_picture(name: str) -> str:
-    """Return an SVG of a data set's points in their classes' colours; a frame for own points."""
-    inside = (
-        f'<rect x="8" y="8" width="84" height="84" rx="8" fill="none" stroke-width="3"'
-        f' stroke="{palette.PLANE}" stroke-dasharray="9 7"/>'
-        f'<path d="M50 32V68M32 50H68" stroke="{palette.PLANE}" stroke-width="6"/>'
-    )
-    if name != TASK_NAME:
-        task = make_task(name, points=TILE_POINTS, test_points=TILE_POINTS)
-        where = np.clip((task.train_points[0] * (1, -1) + 1) / 2, 0, 1) * (SIZE - 2 * DOT) + DOT
-        inside = "".join(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DOT}" fill="{palette.CLASS_COLOURS[label]}"/>'
-            for (x, y), label in zip(where, task.train_labels[0], strict=True)
-        )
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}">'
-    return f"{head}{inside}</svg>"

@@ -22,8 +22,18 @@ from ui.common.page import draw_finding
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.pair import Point, draw_pair
 from ui.depth import shared
-from ui.depth.replay import REPLAY_GRID, Replay, replay_of
-from ui.depth.shared import ALIGNED, BUNDLED, QUANTITIES, RANDOM, STACKS, TRAINED, UNTRAINED, Growth
+from ui.depth.shared import (
+    ALIGNED,
+    BUNDLED,
+    QUANTITIES,
+    RANDOM,
+    REPLAY_GRID,
+    STACKS,
+    TRAINED,
+    UNTRAINED,
+    Replay,
+    replay_of,
+)
 from ui.drawing.colours import exported
 from ui.limits import MANIFOLD_LAYERS
 from ui.work import jobs, pool
@@ -82,8 +92,10 @@ def draw() -> None:
     first, fold = st.container(key="first"), st.container()
     training = st.container(horizontal=True, vertical_alignment="bottom")
     stack = choose(row, training)
-    trained = trained_stacks(stack) if stack.kind == TRAINED else None
-    if stack.kind == TRAINED:
+    trained = None
+    if stack.kind == TRAINED:  # on this server, or else the bundled ones
+        asked = TrainedRequest(seed=stack.first_seed)
+        trained = live_stacks(asked) or (shared.bundled() if asked == BUNDLED else None)
         draw_training(stack, trained, training)
         if trained is None:
             first.info(f"Stacks from seed {stack.first_seed} are not trained yet: press *Train*.")
@@ -141,7 +153,16 @@ def draw_seeds(charts: c.Charts, stack: Stack, trained: TrainedDepths | None) ->
         charts.draw(
             "growth", st, shared.growth_chart(growths, stack.member), shared.alt_text(growths)
         )
-        st.caption(f"{shared.courses_text(*growths) if gated else ''} {missing_seeds(growths)}")
+        few = [
+            f"{growth.title} from {common.layers_text(int(growth.curve.depths[here.argmax()]))} on"
+            for growth in growths
+            if (here := growth.curve.count < len(growth.curve.values)).any()
+        ]
+        missing = (
+            f"Open circle: not all of {SEEDS} seeds are resolved ({', '.join(few)})."
+            " The curve ends where fewer than half are."
+        )
+        st.caption(f"{shared.courses_text(*growths) if gated else ''} {missing * bool(few)}")
 
 
 def offer_layer(
@@ -261,18 +282,6 @@ def choose(row: Any, training: Any) -> Stack:
     return Stack(kind, **fields)
 
 
-def missing_seeds(growths: list[Growth]) -> str:
-    """Say where not all seeds are resolved; nothing where all are."""
-    seeds = len(growths[0].curve.values)
-    first = [
-        f"{growth.title} from {common.layers_text(int(growth.curve.depths[few.argmax()]))} on"
-        for growth in growths
-        if (few := growth.curve.count < seeds).any()
-    ]
-    text = f"Open circle: not all of {seeds} seeds are resolved ({', '.join(first)})."
-    return f"{text} The curve ends where fewer than half are." if first else ""
-
-
 # --- The replay -----------------------------------------------------------------------------------
 
 
@@ -365,14 +374,13 @@ def draw_replay(
 
 
 def linked_layer(last: T) -> int | T:
-    """Return the layer of the link; without one the ``last`` layer that is resolved."""
-    return link_value("after", parse_layer, last, "the last layer that is resolved")
+    """Return the layer of the link, 1 to 16; without one the ``last`` layer that is resolved."""
 
+    def parse(text: str) -> int | None:
+        number = int(text) if text.isascii() and text.isdigit() and len(text) <= 2 else 0
+        return number if 1 <= number <= UNTRAINED.depth else None
 
-def parse_layer(text: str) -> int | None:
-    """Return a number of layers, 1 to 16; ``None`` for another text."""
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 2 else 0
-    return number if 1 <= number <= UNTRAINED.depth else None
+    return link_value("after", parse, last, "the last layer that is resolved")
 
 
 def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> None:
@@ -429,12 +437,6 @@ def manifold_link(stack: Stack, layer: int) -> dict[str, str]:
 def live_stacks(request: TrainedRequest) -> TrainedDepths | None:
     """Return the stacks that were trained on this server, if they are cached."""
     return TRAINING.cached((request,)).get(request)
-
-
-def trained_stacks(stack: Stack) -> TrainedDepths | None:
-    """Return the stacks that were trained on this server, or bundled ones, if there are any."""
-    request = TrainedRequest(seed=stack.first_seed)
-    return live_stacks(request) or (shared.bundled() if request == BUNDLED else None)
 
 
 def draw_training(stack: Stack, trained: TrainedDepths | None, row: Any) -> None:

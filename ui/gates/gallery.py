@@ -24,7 +24,6 @@ from ui.common.lessons import explain, section
 from ui.common.links import LINK, link_value, parse_number, parse_pick, pick_text, put_in_link
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.pair import Point
-from ui.components.tiles import Tile, draw_tiles
 from ui.drawing.colours import scale_of, sheet
 from ui.foreign import as_code, as_words
 from ui.gates.frames import (
@@ -217,7 +216,12 @@ def draw() -> None:
     if why.open or charted.open:  # imported here: Plotly takes a second, and no surface needs it
         from ui.gates import maps
 
-        maps.draw(result, why if why.open else None, charted if charted.open else None)
+        charts = maps.Charts("gates")
+        for fold, draw_fold in ((why, maps.draw_why), (charted, maps.draw_maps)):
+            if fold.open:
+                with fold:
+                    draw_fold(result, charts)
+        charts.offer()
     offered().name = name = f"gate_{request.case}_lambda{result.frame.strength:.2f}"
     offered().surfaces[f"The gated surface, λ = {result.frame.strength:.2f}"] = OfferedSurface(
         name, partial(_exported, result)
@@ -296,25 +300,27 @@ def _draw_controls() -> tuple[GateRequest, str]:
 
 def _draw_tiles(where: st.delta_generator.DeltaGenerator, request: GateRequest) -> None:
     """Draw a tile for each gate, under the heading of its verdict, with its range of K."""
-    headings, tiles = dict(HEADINGS), {}
-    for name, said in shipped().items():
-        group = said.verdict if said.verdict in HEADINGS else CURVED
-        line = range_text((said.least, said.largest)) if group == CURVED else ""
-        tiles[name] = Tile("your formula" if name == OWN else name, line, str(picture_file(name)),
-                           heading=headings.pop(group, ""))  # fmt: skip
-    if request.formula != FIRST_FORMULA:  # it has no picture
-        full = at_strengths(request, SETTLING)[-1]
-        rest = "…" if len(request.formula) > ON_TILE else ""
-        line = f"{as_code(request.formula[:ON_TILE] + rest)}  \n{full.whole.word}  \n"
-        tiles[OWN] = Tile("your formula", line + range_text(full.range))
-    with where:
-        draw_tiles(
-            tiles,
-            request.case,
-            "case",
-            lambda case: put_in_link(case="" if case == FIRST else case),
-            width="content",
-        )
+    headings, own = dict(HEADINGS), request.formula != FIRST_FORMULA
+    with where.container(key="tiles_case", horizontal=True, gap="small"):
+        for name, said in shipped().items():
+            group = said.verdict if said.verdict in HEADINGS else CURVED
+            if group in headings:
+                st.markdown(f"**{headings.pop(group)}**")
+            title = "your formula" if name == OWN else name
+            line = range_text((said.least, said.largest)) if group == CURVED else ""
+            with st.container(key=f"tile_case_{name}", border=True, gap=None):
+                if name == OWN and own:  # it has no picture
+                    full = at_strengths(request, SETTLING)[-1]
+                    rest = "…" if len(request.formula) > ON_TILE else ""
+                    line = f"{as_code(request.formula[:ON_TILE] + rest)}  \n{full.whole.word}  \n"
+                    line += range_text(full.range)
+                else:  # as it is: scaled down it would look blurred
+                    st.image(str(picture_file(name)), width="content", alt=f"Picture: {title}")
+                st.button(title, key=f"choose_case_{name}", on_click=put_in_link, width="stretch",
+                          kwargs={"case": "" if name == FIRST else name},
+                          type="primary" if name == request.case else "tertiary")  # fmt: skip
+                if line:
+                    st.caption(line)
 
 
 def _draw_view(result: Result) -> None:

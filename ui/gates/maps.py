@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 import gating_core.theory as theory
 from gating_core.theory import BENT, FLAT
@@ -82,18 +81,6 @@ POINT_ROWS = {  # of the table of a point: a name of `curvature_terms_at`
     "ρ_uv": "rho_uv", "ρ_vv": "rho_vv", "det Hess ρ": "hessian", "ρ − uρ_u − vρ_v": "foot",
     "ρ_u² + ρ_v² + (…)²": "normal_square", "K": "gaussian",
 }  # fmt: skip
-
-
-def draw(result: Result, why: DeltaGenerator | None, maps: DeltaGenerator | None) -> None:
-    """Draw what is unfolded, and offer its numbers."""
-    charts = Charts("gates")
-    if why:
-        with why:
-            draw_why(result, charts)
-    if maps:
-        with maps:
-            draw_maps(result, charts)
-    charts.offer()
 
 
 @cached()

@@ -50,7 +50,7 @@ from ui.foreign import error_words
 from ui.proved import Code, short_code
 from ui.work import pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
-from ui.work.jobs import Job, Jobs
+from ui.work.jobs import Jobs
 from ui.work.pool import Rank
 
 GRIDS = (COARSEST_GRID, 31, 61)  # points along each side of the chart
@@ -387,14 +387,9 @@ TOTALS: Jobs[ModelInstance, SurfaceIntegrals] = Jobs(
 def totals_of(instances: tuple[ModelInstance, ...]) -> Mapping[ModelInstance, SurfaceIntegrals]:
     """Return the refined totals that are there; a job refines the others, and draws again."""
     totals, job = TOTALS.fetch_all(instances)
-    watch(TOTALS, job, "Refining totals", "Refine")
-    return totals
-
-
-def watch(jobs: Jobs[Any, Any], job: Job | None, what: str, again: str) -> None:
-    """Show how far a ``job`` is; the page is drawn again at its end."""
     if job is not None:
-        jobs.watch(job, what, again=again, beside=False)
+        TOTALS.watch(job, "Refining totals", again="Refine", beside=False)
+    return totals
 
 
 def degenerate(variant: MeasuredInstance) -> bool:

@@ -35,7 +35,6 @@ from gating_core.geometry import (
     POINT_TYPES,
     TANGENT_ERROR_LIMIT,
     UNKNOWN,
-    Integral,
     SurfaceIntegrals,
     concentration,
 )
@@ -92,6 +91,16 @@ def draw(result: Result, colouring: str) -> None:
         [verdict_of(x, refined.get(x.instance), n) for x, n in zip(side, larger, strict=True)]
         for side, larger in (([ungated], [1.0]), (frames, times))
     ]
+    signed = COLOURINGS[colouring].range == "signed"
+    notes = {  # what the colours do not show by themselves
+        "K = 0 wherever it is known": signed and scale.collapsed,
+        "Green: K > 0 · violet: K < 0 · black line: K = 0 · hatched: undetermined": signed
+        and not scale.collapsed,
+        "logarithmic": scale.log,
+        f"asinh scale, linear within ±{common.short(scale.soft or 0)}": scale.soft is not None,
+        common.beyond_text(scale.beyond): scale.beyond > 0,
+    }
+    chart = "input square" if request.chart == "inputs" else "attention-weight chart"
     draw_finding(*finding(ungated, gated))
     draw_pair(
         drawn,
@@ -104,9 +113,9 @@ def draw(result: Result, colouring: str) -> None:
             [common.exact_text(best_total(x, refined.get(x.instance))) for x in side]
             for side in ([ungated], frames)
         ],
-        quantity=f"{COLOURINGS[colouring].name} over the {chart_word(request.chart)}",
+        quantity=f"{COLOURINGS[colouring].name} over the {chart}",
         names=("x₁", "x₂") if gated.instance.chart == "inputs" else ("u", "v"),
-        note=scale_note(scale, colouring),
+        note=" · ".join(note for note, there in notes.items() if there),
         on_leave=_on_leave,
     )
     details = [model_text(result), slice_warning(ungated), chart_text(variants), axes_text(result)]
@@ -127,7 +136,9 @@ def draw(result: Result, colouring: str) -> None:
         _, job = shared.DIALS.fetch(dial_request)  # after the picture: no visitor waits for it
         if job is None and len(frames) < len(dial_request.strengths):
             st.rerun()
-        shared.watch(shared.DIALS, job, "Measuring every gate strength", "Measure every strength")
+        if job is not None:
+            shared.DIALS.watch(job, "Measuring every gate strength",
+                               again="Measure every strength", beside=False)  # fmt: skip
     if doubtful and len(shared.totals_of(doubtful)) > len(refined):
         st.rerun()
 
@@ -276,7 +287,11 @@ def verdict_of(
 ) -> Told:
     """Return the word and the total curvature over a surface, and the line below them."""
     total = best_total(variant, refined)
-    text = "being refined …" if total is None else total_of(variant, total)
+    text = "being refined …"
+    if total is not None and degenerate(variant):
+        text = "none" if on_a_line(variant) else UNKNOWN
+    elif total is not None:
+        text = common.headline_text(total, variant.verdict.without_curvature)
     parts = [] if degenerate(variant) else [common.verdict_text(variant.verdict)]
     if (thin := elongation(variant.surface.values[0])) > NEAR_DEGENERATE:
         times = "more than 1000" if thin > 1e3 else common.rough(thin)
@@ -289,13 +304,6 @@ def verdict_of(
         parts.append(f"drawn {common.rough(larger)} times larger")
     word = "No surface" if on_a_line(variant) else _word(variant).capitalize()
     return f"{word} · total curvature {text}", " · ".join(parts)
-
-
-def total_of(variant: MeasuredInstance, total: Integral) -> str:
-    """Format the headline number."""
-    if degenerate(variant):
-        return "none" if on_a_line(variant) else UNKNOWN
-    return common.headline_text(total, variant.verdict.without_curvature)
 
 
 def on_a_line(variant: MeasuredInstance) -> bool:
@@ -325,10 +333,6 @@ def model_text(result: Result) -> str:
     if config == chosen_config(request.depth) and model.sharpness == 1:
         return f"{text}, chosen: the broadest of {SEEDS}."
     return f"{text}, chosen for another gate or size."
-
-
-def chart_word(chart: str) -> str:
-    return "input square" if chart == "inputs" else "attention-weight chart"
 
 
 def slice_warning(variant: MeasuredInstance) -> str:
@@ -380,20 +384,6 @@ def axes_text(result: Result) -> str:
         names=" (without gate, with gate)" if both else "",
         whose="the points of both models together" if both else "the points",
     )
-
-
-def scale_note(scale: ColourScale, colouring: str) -> str:
-    """Say what the colours do not show by themselves."""
-    signed = COLOURINGS[colouring].range == "signed"
-    notes = {
-        "K = 0 wherever it is known": signed and scale.collapsed,
-        "Green: K > 0 · violet: K < 0 · black line: K = 0 · hatched: undetermined": signed
-        and not scale.collapsed,
-        "logarithmic": scale.log,
-        f"asinh scale, linear within ±{common.short(scale.soft or 0)}": scale.soft is not None,
-        common.beyond_text(scale.beyond): scale.beyond > 0,
-    }
-    return " · ".join(note for note, there in notes.items() if there)
 
 
 # --- A marked point, explanations, files ----------------------------------------------------------

@@ -65,9 +65,8 @@ def picture(app):
 
 
 def choose(app, menu, word):
-    """Open a menu of tiles and click one."""
-    app.button(key=f"{menu}_menu").click().run()
-    app.button(key=f"choose_{menu}_{word}").click().run()
+    """Choose data or a kind of attention by its word."""
+    app.selectbox(key=f"{menu}_menu").set_value(word).run()
     return app
 
 

@@ -33,8 +33,7 @@ from tests.ui.opening import (
 from tests.ui.test_states import STABLE
 from ui.depth import comparison, layers, shared
 from ui.depth.layers import VIEW, Stack
-from ui.depth.replay import REPLAY_GRID, replay_of
-from ui.depth.shared import ALIGNED, STACKS, UNTRAINED, Growth
+from ui.depth.shared import ALIGNED, REPLAY_GRID, STACKS, UNTRAINED, Growth, replay_of
 from ui.drawing.first_view import scale_share
 from ui.manifold.shared import ManifoldRequest, resolve
 from ui.work.cache import CACHE, NUMBERS_CACHE
