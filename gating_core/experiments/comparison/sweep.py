@@ -73,42 +73,29 @@ def covered_area(points: np.ndarray) -> float:
 
 def _swept_area(faces: np.ndarray) -> float:
     """Integrate the length that the union of ``faces`` (F, 3, 2) covers of parallel lines."""
-    lowest, highest = faces[..., 1].min(1), faces[..., 1].max(1)
-    gap = (highest.max() - lowest.min()) / SWEEP_LINES
-    heights = lowest.min() + (np.arange(SWEEP_LINES) + 0.5) * gap
-    first = np.searchsorted(heights, lowest, "right")  # of the lines that a face is cut by
+    order = np.argsort(faces[..., 1], 1)[..., None]
+    (x0, y0), (x1, y1), (x2, y2) = np.take_along_axis(faces, order, 1).transpose(1, 2, 0)
+    gap = (y2.max() - y0.min()) / SWEEP_LINES
+    heights = y0.min() + (np.arange(SWEEP_LINES) + 0.5) * gap
+    first = np.searchsorted(heights, y0, "right")  # of the lines that a face is cut by
     # None cuts a face that lies along it, or that is not finite.
-    count = np.maximum(np.searchsorted(heights, highest, "left") - first, 0)
+    count = np.maximum(np.searchsorted(heights, y2, "left") - first, 0)
     face = np.repeat(np.arange(len(faces)), count)
     line = np.arange(len(face)) + np.repeat(first - np.cumsum(count) + count, count)
-    order = np.argsort(line, kind="stable")
-    line, face = line[order], face[order]
-    cuts = np.bincount(line, minlength=SWEEP_LINES)
-    place = np.arange(len(line)) - np.repeat(np.cumsum(cuts) - cuts, cuts)  # within its line
-    shape = (SWEEP_LINES, int(cuts.max()))
-    starts, ends = np.full(shape, np.inf), np.full(shape, -np.inf)  # unused places hold nothing
-    starts[line, place], ends[line, place] = _chords(faces[face], heights[line])
-    return float(_unions(starts, ends).sum() * gap)
-
-
-def _chords(faces: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends (F,) of the line at ``heights`` (F,) within each face that it cuts."""
-    heights = heights[:, None]
-    ends = np.roll(faces, -1, 1)
-    start, rise = faces[..., 1], ends[..., 1] - faces[..., 1]
-    crossed = (start < heights) != (ends[..., 1] < heights)
-    share = (heights - start) / np.where(crossed, rise, 1.0)
-    x = faces[..., 0] + share * (ends[..., 0] - faces[..., 0])
-    return np.where(crossed, x, np.inf).min(1), np.where(crossed, x, -np.inf).max(1)
-
-
-def _unions(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Compute the length (lines,) of each line's union of intervals (lines, places)."""
-    order = np.argsort(starts, 1)
-    starts = np.take_along_axis(starts, order, 1)
-    ends = np.maximum.accumulate(np.take_along_axis(ends, order, 1), 1)
-    before = np.concatenate([starts[:, :1], ends[:, :-1]], 1)
-    return np.maximum(ends - np.maximum(starts, before), 0).sum(1)
+    # A line enters or leaves a face through its longest edge and one of the two others.
+    with np.errstate(divide="ignore", invalid="ignore"):  # of edges along the lines
+        slopes = (x2 - x0) / (y2 - y0), (x1 - x0) / (y1 - y0), (x2 - x1) / (y2 - y1)
+        long, lower, upper = (slope[face] for slope in slopes)
+        above = heights[line] - y0[face]
+        one, beyond = x0[face] + above * long, heights[line] - y1[face]
+        other = np.where(beyond <= 0, x0[face] + above * lower, x1[face] + beyond * upper)
+    starts, ends = np.minimum(one, other), np.maximum(one, other)
+    # All lines are laid one behind the other, so that one sort and one scan find their unions.
+    apart = line * (ends.max(initial=0.0) - starts.min(initial=0.0)) * 2
+    order = np.argsort(starts + apart)
+    starts, ends = (starts + apart)[order], np.maximum.accumulate((ends + apart)[order])
+    before = np.concatenate([starts[:1], ends[:-1]])
+    return float(np.maximum(ends - np.maximum(starts, before), 0).sum() * gap)
 
 
 def triangles(rows: int, columns: int) -> np.ndarray:
