@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,17 +83,22 @@ def address(title: str) -> str:
     return "" if title == FIRST else Path(PAGES[title].path).stem.partition("_")[2]
 
 
+@cache
+def _page(title: str) -> StreamlitPage:
+    return st.Page(
+        PAGES[title].path,
+        title=title,
+        default=title == FIRST,
+        visibility="hidden" if title == GUIDE else "visible",
+    )
+
+
 def bar() -> StreamlitPage:
     """Draw the bar above all pages: two links and three menus; return the page that is open."""
     menus: dict[str, list[StreamlitPage]] = {}
     for title, row in PAGES.items():
-        entry = st.Page(
-            row.path,
-            title=title,
-            default=title == FIRST,
-            visibility="hidden" if title == GUIDE else "visible",
-        )
-        menus.setdefault(row.group, []).append(entry)
+        # A copy, since a page knows whether it may run; sixteen new ones take a sixth of a run.
+        menus.setdefault(row.group, []).append(copy(_page(title)))
     return st.navigation(menus, position="top")
 
 

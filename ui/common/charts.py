@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -239,6 +239,7 @@ class Charts:
         self.tab = tab
         self.figures: dict[str, go.Figure] = {}
         self.tables: dict[str, Mapping[str, Sequence[Any]]] = {}
+        self.later: Callable[[], dict[str, Mapping[str, Sequence[Any]]]] = dict  # more tables
 
     def draw(self, name: str, where: Any, figure: go.Figure, alt: str) -> None:
         """Draw ``figure`` in the container ``where``; ``alt``: its finding, as a sentence."""
@@ -273,7 +274,7 @@ class Charts:
         """Return a CSV by the name of each table and figure."""
         tables = {
             name: csv_text([tuple(columns), *zip(*columns.values(), strict=True)])
-            for name, columns in self.tables.items()
+            for name, columns in (self.tables | self.later()).items()
         }
         return tables | {name: csv_text(figure_rows(each)) for name, each in self.figures.items()}
 

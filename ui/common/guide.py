@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 import streamlit as st
+from PIL import Image
 
 from ui.common.bar import GUIDE, PAGES, address
 from ui.common.lessons import section, sections
@@ -137,12 +140,18 @@ def draw_topics() -> None:
                 _draw_picture(name, topic)
 
 
+@cache
+def _jpeg(file: Path) -> bytes:
+    """Return a picture as Streamlit would send it, which converts WebP at every run."""
+    Image.open(file).convert("RGB").save(out := io.BytesIO(), "JPEG", quality=90)
+    return out.getvalue()
+
+
 def _draw_picture(name: str, topic: Topic) -> None:
     """The picture, which is a link to what it shows."""
     shade = SHADES[st.context.theme.type == "dark"]
-    file = PICTURES / f"{name}_{shade}.webp"
     st.image(
-        str(file),
+        _jpeg(PICTURES / f"{name}_{shade}.webp"),
         f"{topic.alt[0].upper()}{topic.alt[1:]}.",
         width="stretch",
         alt=f"Picture: {topic.alt}",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -114,7 +114,8 @@ def resolve(
     then another one, or ``None``. ``ValueError`` if nothing near can be trained, `TooLong` if it
     would take more than `limits.TRAINING_NUMBERS`.
     """
-    asked = vars(FIRST) | {"train_share": 0.0, "balance": 0.0} | dict(given) | {"own": None}
+    first = {each.name: getattr(FIRST, each.name) for each in fields(FIRST)}
+    asked = first | {"train_share": 0.0, "balance": 0.0} | dict(given) | {"own": None}
     notes, is_own = [], asked["task"] == TASK_NAME and own is not None
     if asked["task"] == TASK_NAME and (own is None or lost):
         shown = "the points that were drawn" if own else DATA[FIRST.task].name

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -191,12 +192,20 @@ def draw(
             st.error(said)
         elif said:
             st.caption(f":material/stop_circle: {said}")
-    jobs.watch(job, what, lambda: _draw_film(job, view, measurement, setting, follows), share=share)
+    told = lru_cache(len(setting.compared))(verdicts)  # most polls find nothing new
+    jobs.watch(
+        job, what, lambda: _draw_film(job, view, measurement, setting, follows, told), share=share
+    )
     return job
 
 
 def _draw_film(
-    job: Job, view: BoundaryView, measurement: MeasurementRequest, requested: Setting, follows: bool
+    job: Job,
+    view: BoundaryView,
+    measurement: MeasurementRequest,
+    requested: Setting,
+    follows: bool,
+    verdicts: Callable[..., list[tuple[str, str, str]]],
 ) -> None:
     """Draw surfaces and input planes, with a timeline to play and drag.
 

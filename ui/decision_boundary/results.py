@@ -343,8 +343,7 @@ def draw_files(
         run.variants[name].ensemble.config.model_dim,
         problem=problem,
     )
-    key = logs, serial(run), len(shown.along), len(shown.final)
-    charts.tables |= CACHE.get(key, lambda: logs(shown))
+    charts.later = lambda: logs(shown)
     charts.draw_footer(text("charts", grid=FRAME_GRID))
 
 

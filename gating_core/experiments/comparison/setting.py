@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import torch
@@ -308,7 +308,7 @@ class Setting:
         """The two variants that are drawn and compared; any others are trained beside them."""
         return self.variants[:2]
 
-    @property
+    @cached_property
     def configs(self) -> dict[str, AttentionConfig]:
         """The variants' models by name; "matched" has the parameters of the largest compared."""
         base, classes = self.base, self.class_count

@@ -1,5 +1,7 @@
 """The nearest run is trained whatever is asked for, and every difference has a note."""
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,7 +57,7 @@ def test_whatever_is_asked_for_there_is_a_run_within_limits_and_a_note_for_each_
         return
     assert all(note.endswith(".") for note in notes)
     assert found.training_numbers <= limits.TRAINING_NUMBERS
-    again, more = resolve(vars(found))
+    again, more = resolve({each.name: getattr(found, each.name) for each in fields(found)})
     assert again == found  # what can be is left as it is
     assert not [note for note in more if "Shown" in note]
     same = found.variants[:2] == asked["variants"][:2]

@@ -342,7 +342,7 @@ def test_files_to_take_away():
     offer = offered(app)
     assert [*offer.files] == ["Weights", "Script", "Notebook"]
     charts = results.c.Charts("decision_boundary")
-    charts.tables |= results.logs(shown_of(app))
+    charts.later = lambda: results.logs(shown_of(app))
     log, curvature = (
         list(csv.DictReader(io.StringIO(charts.csv_files()[name])))
         for name in ("log", "total curvature")
