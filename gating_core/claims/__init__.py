@@ -11,7 +11,6 @@ from gating_core.claims.study import SELECTIONS, STUDY_VERSION, Selection, Unrea
 from gating_core.claims.verdicts import (
     CLAIMS,
     accuracies,
-    in_place_of_base,
     models_of,
     report,
     verdict,
@@ -21,6 +20,6 @@ from gating_core.claims.verdicts import (
 __all__ = [
     "CLAIMS", "CRITERIA", "SELECTIONS", "STUDY_VERSION", "THRESHOLDS", "V1", "V2", "WORDS",
     "ModelRow", "Refused", "Selection", "StackRow", "Store", "Unreachable", "Verdict",
-    "Word", "accuracies", "csv_rows", "csv_text", "default_path", "in_place_of_base", "is_written",
+    "Word", "accuracies", "csv_rows", "csv_text", "default_path", "is_written",
     "models_of", "report", "run_study", "sorted_out", "verdict", "verdicts",
 ]  # fmt: skip

@@ -46,7 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(options, selection)
         with Store(options.store, readable=True) as store:
             if options.command == "status":
-                return _status(options, selection, store)
+                progress = progress_of(selection, store, options.workers)
+                counts = {name: len(keys) for name, keys in store.keys().items()}
+                print(f"{options.store}: {counts['models']} models and {counts['stacks']} stacks")
+                print(progress_text(progress))
+                return COMPLETE if progress["complete"] else INCOMPLETE
             rows, stacks = store.models(), store.stacks()
         if options.command == "export":
             files = {
@@ -87,15 +91,6 @@ def _run(options: argparse.Namespace, selection: Selection) -> int:
                 said = news
     for failure in progress["failures"]:
         _failed(failure, INCOMPLETE)
-    return COMPLETE if progress["complete"] else INCOMPLETE
-
-
-def _status(options: argparse.Namespace, selection: Selection, store: Store) -> int:
-    """Say how far it is."""
-    progress = progress_of(selection, store, options.workers)
-    rows = {name: len(keys) for name, keys in store.keys().items()}
-    print(f"{options.store}: {rows['models']} models and {rows['stacks']} stacks")
-    print(progress_text(progress))
     return COMPLETE if progress["complete"] else INCOMPLETE
 
 

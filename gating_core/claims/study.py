@@ -31,7 +31,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -190,10 +190,13 @@ class Selection:
                         if claim is None or {*names} & {*claim.variants}:
                             yield Unit(part, replace(setting, variants=names))
 
-    @property
+    @cached_property
     def size(self) -> Size:
         """The models and stacks, and roughly the time."""
-        return _size(self)
+        units = [(unit.part == STACKS, len(unit.keys), unit.seconds) for unit in self.units()]
+        stacks = sum(count for stack, count, _ in units if stack)
+        models = sum(count for stack, count, _ in units if not stack)
+        return Size(models, stacks, sum(seconds for *_, seconds in units))
 
     def _settings(self, first: int, count: int) -> Iterator[tuple[str, Setting]]:
         """All settings, each with the part of the grid that it belongs to."""
@@ -206,14 +209,6 @@ class Selection:
                 noise = LABEL_NOISE if task in LINEAR else 0.0
                 numbers |= {"seed": first, "seed_count": count, "steps": self.steps}
                 yield part, Setting(task, variants=names, label_noise=noise, **numbers)
-
-
-@cache
-def _size(selection: Selection) -> Size:
-    units = [(unit.part == STACKS, len(unit.keys), unit.seconds) for unit in selection.units()]
-    stacks = sum(count for stack, count, _ in units if stack)
-    models = sum(count for stack, count, _ in units if not stack)
-    return Size(models, stacks, sum(seconds for *_, seconds in units))
 
 
 SELECTIONS = {

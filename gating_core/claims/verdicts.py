@@ -24,7 +24,7 @@ from gating_core.claims.curvature import C1, C2, C3
 from gating_core.claims.growth import C7
 from gating_core.claims.price_verdicts import PRICE_CLAIMS, price_study
 from gating_core.claims.relation import C6
-from gating_core.claims.rows import BASE, Cell, ModelRow, Models, StackRow, sorted_out
+from gating_core.claims.rows import BASE, ModelRow, Models, StackRow, sorted_out
 from gating_core.claims.statistics import paired
 from gating_core.claims.text import interval, number
 
@@ -53,16 +53,6 @@ def models_of(
 def verdict(claim: Claim, models: Models, t: Thresholds = THRESHOLDS) -> Verdict:
     """Return the verdict of one claim; models of tasks that it does not need do not count."""
     return claim.judge(models.of_tasks(claim.tasks), t)
-
-
-def in_place_of_base(rows: Iterable[ModelRow]) -> Models:
-    """Return models of one other setting as those of the base, to judge them by the same rules."""
-    cells: dict[Cell, dict[int, ModelRow]] = {}
-    for row in rows:
-        cells.setdefault((BASE, row.task, row.variant), {})[row.seed] = row
-    seeds = sorted({seed for members in cells.values() for seed in members})
-    variants = tuple(dict.fromkeys(variant for *_, variant in cells))
-    return Models(cells, seeds=tuple(seeds), variants=variants)
 
 
 def accuracies(models: Models) -> Table:

@@ -102,7 +102,16 @@ def draw() -> None:
     chart.caption(section("bent", "marks"))
     with beside:
         draw_point(gate, price, task)
-    st.markdown(f"{folds_text(task, found)}\n\n{planes_text(task, plane_rows())}")
+    folding = [row for row in found if row.gate == "elementwise" and row.folds[1]]
+    if task in WITH_ISLANDS and folding and folding[0].model_dim == 3:
+        counts = ", ".join(f"{of_text(x)} (D = {x.model_dim})" for x in folding)
+        st.markdown(section("bent", "folds", counts=counts))
+    shares = " and ".join(
+        f"{share_text(next(iter(row.tries), None))} at D = {row.model_dim} ({row.word})"
+        for row in plane_rows()
+        if row.task == task
+    )
+    st.markdown(section("bent", "planes", shares=shares, task=NAMES.get(task, task)))
     charts.draw_table("verdicts", st, f"Kept shares of the gain on {NAMES.get(task, task)}",
                       columns(found, price_study()))  # fmt: skip
     charts.draw_footer(section("bent", "price"))
@@ -225,16 +234,6 @@ def finding(task: str, found: list[Row]) -> str:
     return f"Gaussian curvature for the gain of a gate on *{name}*: {'; '.join(parts)}."
 
 
-def folds_text(task: str, found: list[Row]) -> str:
-    """Say how many of the priced islands are folds, where there are any in three dimensions."""
-    rows = [row for row in found if row.gate == "elementwise" and row.folds[1]]
-    if task not in WITH_ISLANDS or not rows or rows[0].model_dim > 3:
-        return ""
-    return section(
-        "bent", "folds", counts=", ".join(f"{of_text(x)} (D = {x.model_dim})" for x in rows)
-    )
-
-
 def of_text(row: Row) -> str:
     """Return how many of the priced models with an island fold."""
     return "{} of {}".format(*row.folds) if row.folds[1] else "–"
@@ -245,16 +244,6 @@ def why(row: Row) -> str:
     first = row.tries[0].word if row.tries and row.left <= PAID else ""
     notes = ["second try"] * (row.word == NOT_NEEDED != first) + ["it folds"] * (row.folded > MANY)
     return f" ({', '.join(notes)})" if notes else ""
-
-
-def planes_text(task: str, found: list[Row]) -> str:
-    """Say what a headwise gate keeps that cannot curve."""
-    parts = [
-        f"{share_text(next(iter(row.tries), None))} at D = {row.model_dim} ({row.word})"
-        for row in found
-        if row.task == task
-    ]
-    return section("bent", "planes", shares=" and ".join(parts), task=NAMES.get(task, task))
 
 
 def columns(found: list[Row], study: PriceStudy) -> dict[str, list[str]]:

@@ -160,7 +160,7 @@ def draw_verdict(
             st.markdown(section("claims", "answer", answer=answer, word=x.word))
         for text in [] if source.path else shared.frozen()["captions"].get(x.claim, []):
             st.caption(text)
-        for over, found in judged.reported.items():
+        for over, found in ({} if source.path else shared.frozen()["reported"]).items():
             if x.claim in found:
                 word, evidence, seeds = found[x.claim]
                 st.markdown(  # a verdict as the one above: the two may part

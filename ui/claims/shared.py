@@ -3,8 +3,8 @@
 Bundled are the rows of the studies of both criteria and their verdicts with charts, so that these
 stand on the first screen at once. ``python -m ui.claims`` writes both; a test judges the rows and
 compares. Frozen are the verdicts of C3, C4 and C6 by criteria v1, and what was found beside the
-claims: ``beside.json`` has captions, the files that they tell of, and the commit with the code that
-made these.
+claims: ``beside.json`` has captions and verdicts, the files that they tell of, and the commits with
+the code that made these and judged them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ from gating_core.claims import (
     csv_rows,
     csv_text,
     default_path,
-    in_place_of_base,
     is_written,
     models_of,
     sorted_out,
-    verdict,
     verdicts,
 )
 from gating_core.claims.price_verdicts import PRICE_CLAIMS, price_study
@@ -51,8 +49,6 @@ MODELS, STACKS, JUDGED = "models.csv.xz", "stacks.csv.xz", "verdicts.json.gz"
 FROZEN, BESIDE = "criteria_v1.json.gz", "beside.json"
 # Charts of `FROZEN` have the colours of their time.
 RECOLOURED = {"#a21caf": SIDE_COLOURS["right"], "#e07b1a": CLASS_COLOURS[1]}
-# Models in the setting that readers of the paper report, by what they attend to: n = 8, D = 64.
-REPORTED, REPORTED_FILE = {"slots": "reported", "tokens": "reported tokens"}, "further.csv.xz"
 BUNDLED, LIVE = "bundled", "live"
 STORE = "GATING_CLAIMS_STORE"  # a variable that names the file
 
@@ -98,8 +94,6 @@ class JudgedStudy:
     seeds: list[int]
     set_aside: int  # models of other versions or steps, or trained twice
     accuracies: list[dict[str, str]]  # of the seeds of v1
-    # By `REPORTED` and claim: word, evidence, seeds.
-    reported: dict[str, dict[str, tuple[str, str, str]]]
 
 
 # --- Computed by a worker process -----------------------------------------------------------------
@@ -152,20 +146,7 @@ def judge_rows(source: Source) -> JudgedStudy:
         [*found.seeds],
         found.set_aside,
         accuracies(models_of(rows, V1)),
-        {} if source.path else judge_reported(),
     )
-
-
-def judge_reported() -> dict[str, dict[str, tuple[str, str, str]]]:
-    """Judge the bundled models of `REPORTED` by the rules of C4 and C5."""
-    rows = csv_rows(ModelRow, read_text(REPORTED_FILE))
-    found: dict[str, dict[str, tuple[str, str, str]]] = {}
-    for name, part in REPORTED.items():
-        models = in_place_of_base(row for row in rows if row.part == part)
-        judged = {claim: verdict(CLAIMS[claim], models) for claim in ("C4", "C5")}
-        seeds = spans(models.seeds)
-        found[name] = {claim: (str(x.word), x.summary, seeds) for claim, x in judged.items()}
-    return found
 
 
 def csv_texts(source: Source) -> dict[str, str]:
@@ -224,24 +205,19 @@ def models(source: Source) -> dict[str, ModelRow]:
 
 @cached()
 def frozen() -> dict[str, Any]:
-    """Return the verdicts by criteria v1 and the commits, and captions of what is beside."""
+    """Return the verdicts by criteria v1 and the commits, and what is beside.
+
+    That is ``captions`` by claim, and verdicts by what models attend to and claim, ``reported``:
+    word, evidence, seeds.
+    """
     commits = json.loads(read_text(FROZEN)) | {"claims": load_judged(FROZEN)}
-    return commits | {"captions": json.loads(read_text(BESIDE))["captions"]}
+    return json.loads(read_text(BESIDE)) | commits
 
 
 def store_path() -> Path:
     """Return the file of this server's study, which may not exist."""
     text = os.environ.get(STORE)
     return Path(text).expanduser().absolute() if text else default_path()
-
-
-def live_source() -> Source:
-    """Return the rows of this server; those of a running study change every few seconds."""
-    store = store_path()
-    if is_written(store):
-        return Source(str(store), (int(monotonic() // STORE_STAMPS_SECONDS),))
-    stat = store.stat()
-    return Source(str(store), (stat.st_mtime_ns, stat.st_size))
 
 
 def fetch(rows: str) -> tuple[Source, JudgedStudy, str]:
@@ -251,7 +227,11 @@ def fetch(rows: str) -> tuple[Source, JudgedStudy, str]:
         note = "No study has been run here yet."
     elif rows == LIVE:
         try:
-            source = live_source()
+            stat = store_path().stat()
+            stamp: tuple[int, ...] = stat.st_mtime_ns, stat.st_size
+            if is_written(store_path()):  # rows of a running study change every few seconds
+                stamp = (int(monotonic() // STORE_STAMPS_SECONDS),)
+            source = Source(str(store_path()), stamp)
             found = judged(source)
             if found.model_count or found.stack_count:
                 return source, found, ""

@@ -15,7 +15,7 @@ from gating_core.geometry import CURVED, affine_hull, measure_surface, square_gr
 from gating_core.theory import BENT, KeySurface, four_key_curvature, key_sign
 from gating_core.training import mean_interval
 from ui.bent import islands
-from ui.claims.shared import Source, judged
+from ui.claims.shared import Source, frozen, judged
 from ui.common import formatting
 from ui.common.formatting import percent, points_text, short
 from ui.common.lessons import fill
@@ -151,7 +151,7 @@ def gains(result: Result) -> np.ndarray:
 
 def _plane(lesson: Lesson) -> Facts:
     result, study = bundled_result(lesson.state["task"]), judged(Source())
-    word, evidence, _ = study.reported["slots"]["C5"]
+    word, evidence, _ = frozen()["reported"]["slots"]["C5"]
     difference = mean_interval(gains(result))
     inside = abs(difference.mean) <= difference.half_width
     without, gated = (

@@ -101,24 +101,19 @@ class TrainedRun:
     @cached_property
     def variants(self) -> dict[str, TrainedVariant]:
         """The variants by name, in the setting's order."""
-        return {name: self._variant(name) for name in self.setting.variants}
-
-    def _variant(self, name: str) -> TrainedVariant:
-        snapshots = [frame.snapshots[name] for frame in self.frames]
-        names, seconds = next(
-            (names, seconds)
-            for names, seconds in zip(self.batches, self.seconds, strict=True)
-            if name in names
-        )
-        return TrainedVariant(
-            ensemble=ensemble_of(self.setting.configs[name], self.setting.seeds, snapshots),
-            test_loss=np.stack([s.test_loss for s in snapshots]),
-            states={
-                part: np.stack([s.state[part] for s in snapshots]) for part in snapshots[-1].state
-            },
-            seconds=seconds / len(names),
-            together=names,
-        )
+        variants = {}
+        for names, seconds in zip(self.batches, self.seconds, strict=True):
+            for name in names:
+                snapshots = [frame.snapshots[name] for frame in self.frames]
+                parts = snapshots[-1].state
+                variants[name] = TrainedVariant(
+                    ensemble_of(self.setting.configs[name], self.setting.seeds, snapshots),
+                    np.stack([s.test_loss for s in snapshots]),
+                    {part: np.stack([s.state[part] for s in snapshots]) for part in parts},
+                    seconds / len(names),
+                    names,
+                )
+        return {name: variants[name] for name in self.setting.variants}
 
 
 MORE_SNAPSHOTS = 20  # of the added steps of a complete run, evenly spaced

@@ -217,21 +217,6 @@ class Setting:
     price_weight: float = 0.0  # nats per unit; it rises from step 125 until step 375
 
     def __post_init__(self) -> None:
-        self._check_data()
-        for name, limits in LIMITS.items():
-            check_integer(name, getattr(self, name), *limits)
-        self.recipe(self.batch_size)
-        check_choice("price", self.price, (NO_PRICE, *PRICES))
-        if self.price != NO_PRICE:
-            self.make_price()
-        names = self.variants
-        if not isinstance(names, tuple) or not names or len(set(names)) < len(names):
-            raise ValueError(f"variants is {names!r}; it must name at least one, each once")
-        for name in names:
-            variant_config(name, self.base, self.class_count)
-        self._check_size()
-
-    def _check_data(self) -> None:
         check_choice("task", self.task, (*TASKS, TASK_NAME))
         if (self.task == TASK_NAME) != isinstance(self.own, OwnData):
             raise ValueError(
@@ -248,13 +233,21 @@ class Setting:
                     f"balance is {self.balance!r}; it must be None for {self.task!r}, which has"
                     f" {self.class_count} classes"
                 )
-
-    def _check_size(self) -> None:
-        """Limit the time of a step, because a run can be stopped only between steps."""
-        numbers = self.step_numbers
-        if numbers > LARGEST_STEP:
+        for name, limits in LIMITS.items():
+            check_integer(name, getattr(self, name), *limits)
+        self.recipe(self.batch_size)
+        check_choice("price", self.price, (NO_PRICE, *PRICES))
+        if self.price != NO_PRICE:
+            self.make_price()
+        names = self.variants
+        if not isinstance(names, tuple) or not names or len(set(names)) < len(names):
+            raise ValueError(f"variants is {names!r}; it must name at least one, each once")
+        for name in names:
+            variant_config(name, self.base, self.class_count)
+        # A run can be stopped only between steps.
+        if self.step_numbers > LARGEST_STEP:
             raise TooLarge(
-                f"one step would take {numbers / 1e6:.0f} million numbers; at most"
+                f"one step would take {self.step_numbers / 1e6:.0f} million numbers; at most"
                 f" {LARGEST_STEP / 1e6:.0f} million fit: fewer seeds, tokens, layers or channels,"
                 " or a smaller batch_size"
             )

@@ -23,7 +23,6 @@ import numpy as np
 import torch
 
 from gating_core.assets import ASSETS
-from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Attention, Classifier, restore
 from gating_core.checks import check_choice
 from gating_core.experiments.comparison.frames import strengths_model
@@ -131,13 +130,9 @@ class PricedModel:
 
     def model(self) -> Classifier:
         """Restore the classifier, an ensemble of one."""
-        return restore(pair_config(), (self.seed,), self.state)
-
-
-def pair_config() -> AttentionConfig:
-    """Return the configuration of both models."""
-    setting = replace(FIRST_SETTING, model_dim=PAIR_DIM)
-    return variant_config("sigmoid", setting.base, setting.class_count)
+        setting = replace(FIRST_SETTING, model_dim=PAIR_DIM)
+        config = variant_config("sigmoid", setting.base, setting.class_count)
+        return restore(config, (self.seed,), self.state)
 
 
 @cache

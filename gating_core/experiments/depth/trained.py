@@ -90,7 +90,7 @@ def train_depths(request: TrainedRequest, progress: Progress = silent) -> Traine
     task = make_task(request.task, request.points, seeds=request.seeds)
     ensembles: dict[str, list[TrainedEnsemble]] = {variant: [] for variant in DEPTH_VARIANTS}
     quantities: dict[str, list[Quantities]] = {variant: [] for variant in DEPTH_VARIANTS}
-    whole, done = (1 + MEASURING) * sum(request.depths), 0.0
+    whole, done, grid = (1 + MEASURING) * sum(request.depths), 0.0, square_grid(request.grid)
 
     def report(_: float | None) -> None:
         progress((done + depth * trainer.step / request.steps) / whole)
@@ -103,7 +103,10 @@ def train_depths(request: TrainedRequest, progress: Progress = silent) -> Traine
         for variant, config, snapshot in zip(DEPTH_VARIANTS, configs, snapshots, strict=True):
             ensemble = ensemble_of(config, task.seeds, [snapshot])
             ensembles[variant].append(ensemble)
-            quantities[variant].append(_measure_final(ensemble, request.grid, report))
+            model = _restored(ensemble)
+            part = max(FINAL_PART_POINTS // (len(ensemble.seeds) * depth), 1)
+            jet = jet_by_parts(model, grid.points, "rigorous", part, report)
+            quantities[variant].append(measure_quantities(model, jet, grid))
         done += (1 + MEASURING) * depth
     progress(1.0)
     return TrainedDepths(
@@ -115,14 +118,6 @@ def train_depths(request: TrainedRequest, progress: Progress = silent) -> Traine
 
 def _restored(ensemble: TrainedEnsemble) -> Attention:
     return restore(ensemble.config, ensemble.seeds, ensemble.state).attention
-
-
-def _measure_final(ensemble: TrainedEnsemble, grid_size: int, progress: Progress) -> Quantities:
-    """Measure the surfaces of all seeds; arrays (S,)."""
-    model, grid = _restored(ensemble), square_grid(grid_size)
-    part = max(FINAL_PART_POINTS // (len(ensemble.seeds) * ensemble.config.depth), 1)
-    jet = jet_by_parts(model, grid.points, "rigorous", part, progress)
-    return measure_quantities(model, jet, grid)
 
 
 # --- What is bundled ------------------------------------------------------------------------------
