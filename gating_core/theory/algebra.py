@@ -80,10 +80,6 @@ class DifferentialRing:
         self._left = MOST_STEPS
         self.u, self.v = gens[:2]
 
-    def _exactly(self, number: float) -> Any:
-        """Return the rational that a float is."""
-        return self.ring.domain(*number.as_integer_ratio())
-
     # Arithmetic within bounds.
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
@@ -110,7 +106,7 @@ class DifferentialRing:
 
     def _polynomial(self, x: Expression) -> Polynomial:
         if isinstance(x, Constant):
-            return self.ring(self._exactly(x.value))
+            return self.ring(self.ring.domain(*x.value.as_integer_ratio()))
         if isinstance(x, Coordinate):
             return self.u if x.name == "u" else self.v
         if isinstance(x, Negative):
@@ -170,7 +166,7 @@ class DifferentialRing:
             return self.power(self.polynomial(root) if n >= 0 else self.reciprocal(root), abs(n))
         a, below = self.polynomial(x.left), self.reciprocal(x.left)
         t = next(self._free)
-        factor = self.product(t, below) * self._exactly(power)
+        factor = self.product(t, below) * self.ring.domain(*power.as_integer_ratio())
         return self._made(t, "positive", a, [self.product(factor, s) for s in self.slopes(a)])
 
     def _called(self, x: Call) -> Polynomial:
@@ -229,28 +225,22 @@ class DifferentialRing:
 
     def derivatives(self, p: Polynomial) -> tuple[Polynomial, ...]:
         """u, v, uu, uv, vv."""
-        u, v = (self.reduced_powers(x) for x in self.slopes(p))
+        u, v = (self.reduced(x, cleared=False) for x in self.slopes(p))
         (uu, uv), (_, vv) = self.slopes(u), self.slopes(v)
         return u, v, uu, uv, vv
 
     # Relations.
 
-    def reduced_powers(self, p: Polynomial) -> Polynomial:
-        """``p`` with squares of roots, signs and sines replaced."""
-        for t, made in reversed(self._generators.items()):
-            if made.kind in SQUARED:
-                p = self._squares(p, t, made.of)
-        return p
+    def reduced(self, p: Polynomial, cleared: bool = True) -> Polynomial:
+        """``p`` with squares of roots, signs and sines replaced.
 
-    def reduced(self, p: Polynomial) -> Polynomial:
-        """A polynomial without reciprocals that has the sign of ``p``, zero if ``p`` is.
-
-        It is ``p`` times even powers of its denominators.
+        If ``cleared``, times even powers of its denominators: a polynomial without reciprocals that
+        has the sign of ``p``, zero if ``p`` is.
         """
         for t, made in reversed(self._generators.items()):
             if made.kind in SQUARED:
                 p = self._squares(p, t, made.of)
-            elif made.kind == "reciprocal":
+            elif cleared and made.kind == "reciprocal":
                 p = self._cleared(p, t, made.of)
         return p
 

@@ -44,7 +44,6 @@ FINEST = 2.0**-9  # half width: a broken cell is split no further, it is an eigh
 BLOCK = 8192  # cells judged at a time
 MOST_WORK = 1_200_000  # numbers, names and signs of a formula times the cells: most of a second
 FEWEST_PARTS = 8  # a shorter formula takes as long a cell
-CALL_PARTS = 4  # a function takes as long as so many sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,30 +65,22 @@ class Breaks:
     rough: float
 
 
-def breaks_of(gate: Gate, formulas: Sequence[Formula] = ()) -> Breaks:
-    """Find where the ``gate``, made of ``formulas`` if any, is not smooth."""
-    if formulas:
-        return _breaks_of_formulas(tuple(formulas))
-    return _breaks(gate, (), MOST_WORK // FEWEST_PARTS)
+def parts_count(formulas: Sequence[Formula]) -> int:
+    """Count the nodes of ``formulas``, to which time is proportional; `FEWEST_PARTS` at least.
+
+    A function takes as long as four sums.
+    """
+    nodes = (node for each in formulas for node in parts_of(each.expression))
+    return max(sum(4 if isinstance(node, Call) else 1 for node in nodes), FEWEST_PARTS)
 
 
 @lru_cache(maxsize=64)
-def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> Breaks:
-    def gate(points: torch.Tensor) -> torch.Tensor:
-        return torch.cat([formula(points) for formula in formulas], -1)
+def breaks_of(gate: Gate, formulas: tuple[Formula, ...] = ()) -> Breaks:
+    """Find where the ``gate``, made of ``formulas`` if any, is not smooth.
 
-    return _breaks(gate, formulas, MOST_WORK // parts_count(formulas))
-
-
-def parts_count(formulas: Sequence[Formula]) -> int:
-    """Count the nodes of ``formulas``, to which time is proportional; `FEWEST_PARTS` at least."""
-    nodes = (node for each in formulas for node in parts_of(each.expression))
-    return max(sum(CALL_PARTS if isinstance(node, Call) else 1 for node in nodes), FEWEST_PARTS)
-
-
-def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
-    """Cut what may be broken into quarters, until about ``most`` cells have been judged."""
-    count = FIRST_SIDE**2
+    What may be broken is cut into quarters, until `MOST_WORK` is done.
+    """
+    count, most = FIRST_SIDE**2, MOST_WORK // parts_count(formulas)
 
     def judge(cells: Cells) -> Signs:
         return Signs(
@@ -110,7 +101,13 @@ def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
         known.cells[(labels == SMOOTH) | (labels == EDGE)],
         bool((labels == EDGE).any()),
         lost,
-        _causes(formulas, lost),
+        tuple(
+            kind
+            for kind in CAUSES  # most likely ones first
+            if any(
+                (value.abs() <= error).any() for value, error in _arguments(formulas, kind, lost)
+            )
+        ),
         known.cells[labels == OUTSIDE].share,
         known.cells[(labels == BROKEN) & ~small].share,
     )
@@ -118,11 +115,9 @@ def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
 
 def smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
     """(N,): which of `SMOOTH`, `EDGE`, `OUTSIDE` and `BROKEN` each cell is."""
-    starts = range(0, max(len(cells), 1), BLOCK)
-    return torch.cat([_smoothness(gate, formulas, cells[i : i + BLOCK]) for i in starts])
-
-
-def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
+    if len(cells) > BLOCK:
+        starts = range(0, len(cells), BLOCK)
+        return torch.cat([smoothness(gate, formulas, cells[i : i + BLOCK]) for i in starts])
     jet = enclosing_jet(gate, cells.centres, cells.radius)
     assert jet.errors is not None
     value, error = jet.stack[0], jet.errors[0]
@@ -130,26 +125,10 @@ def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.
     low, high = value - error, value + error
     inside = ((low > 1 / LARGEST_GATE) & (high < LARGEST_GATE)).all(0)
     outside = ((high <= 1 / LARGEST_GATE) | (low >= LARGEST_GATE)).any(0)
-    outside[~smooth] |= _undefined(formulas, cells[~smooth])
+    for value, error in _arguments(formulas, "domain", cells[~smooth]):
+        outside[~smooth] |= value + error <= 0  # as of a logarithm or a root
     known = torch.where(smooth, torch.where(inside, SMOOTH, EDGE), BROKEN)
     return torch.where(outside, OUTSIDE, known)
-
-
-def _undefined(formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
-    """True where a logarithm, root or broken power has a negative argument on all of a cell."""
-    nowhere = torch.zeros(len(cells), dtype=torch.bool)
-    for value, error in _arguments(formulas, "domain", cells):
-        nowhere |= value + error <= 0
-    return nowhere
-
-
-def _causes(formulas: Sequence[Formula], cells: Cells) -> tuple[str, ...]:
-    """Those of `CAUSES` that may break the gate in ``cells``, most likely ones first."""
-    return tuple(
-        kind
-        for kind in CAUSES
-        if any((value.abs() <= error).any() for value, error in _arguments(formulas, kind, cells))
-    )
 
 
 def _arguments(formulas: Sequence[Formula], kind: str, cells: Cells) -> Iterator[Ball]:

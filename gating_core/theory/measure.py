@@ -39,6 +39,7 @@ from gating_core.theory.curvature_formula import (
     curvature_terms,
     gate_fails,
     gate_values,
+    sheet,
 )
 from gating_core.theory.enclosure import (
     Breaks,
@@ -49,7 +50,7 @@ from gating_core.theory.enclosure import (
     sign_steps,
 )
 from gating_core.theory.formula import Formula
-from gating_core.theory.gallery import DesignedGate, Exact, GateCase, RadialGraph
+from gating_core.theory.gallery import SHAPES, DesignedGate, Exact, GateCase
 
 # --- The verdict on the whole chart ---------------------------------------------------------------
 
@@ -194,7 +195,7 @@ def sign_shares(gate: Gate, strength: float, formulas: Sequence[Formula] = ()) -
 
     As in `gate_verdict`, which stops as soon as it has a verdict.
     """
-    breaks = breaks_of(gate, formulas)
+    breaks = breaks_of(gate, tuple(formulas))
     steps = sign_steps(GateJudge(gate, strength, formulas, breaks.edged), breaks.smooth)
     signs = _proved_until(steps, MOST_WORK // parts_count(formulas), None)
     outside = breaks.outside + signs[signs.outside].cells.share
@@ -314,29 +315,22 @@ def measure_any_gate(
     found = MeasuredSurface(image, grid, jet=jet, verification=verify(other, torch.tensor(gone)))
     shape = fails.shape
 
-    def shaped(x: torch.Tensor) -> np.ndarray:
-        return x.reshape(shape).numpy()
+    def reference(k: Bounded) -> Reference:
+        return Reference(k.value.reshape(shape).numpy(), k.bound.reshape(shape).numpy())
 
-    by_formula = None
-    if terms is not None:
-        by_formula = Reference(shaped(terms.gaussian), shaped(terms.gaussian_error))
-    closed = None
-    if exact is not None:
-        k = exact(*(Bounded(x) for x in grid.points.unbind(-1)))
-        closed = Reference(shaped(k.value), shaped(k.bound))
+    coordinates = (Bounded(x) for x in grid.points.unbind(-1))
     looked = Looked(found.surface, lost=float(lost.mean()))
-    whole = gate_verdict(looked, gate, strength, breaks, formulas)
     return MeasuredGate(
         strength=strength,
         gate=values,
         fails=fails,
         breaks=breaking,
         surface=found.surface,
-        mean_norm=shaped(found.field.mean_norm),
-        terms=by_formula,
-        exact=closed,
+        mean_norm=found.field.mean_norm.reshape(shape).numpy(),
+        terms=None if terms is None else reference(terms["gaussian"]),
+        exact=None if exact is None else reference(exact(*coordinates)),
         looked=looked,
-        whole=whole,
+        whole=gate_verdict(looked, gate, strength, breaks, formulas),
     )
 
 
@@ -392,9 +386,11 @@ def design(name: str, size: float, grid: Grid) -> GateDesign:
     """Compute and measure the gate for ``size`` times the shape ``name`` of `SHAPES`."""
     gate = DesignedGate(name, size)
     image = measure_any_gate(gate, grid)
-    return GateDesign(
-        gate=gate,
-        values=image.gate[..., 0],
-        target=measure_surface(RadialGraph(name, size), grid),
-        image=image,
-    )
+
+    def shape(points: torch.Tensor) -> torch.Tensor:
+        """(N, 3): the shape itself in the directions of the sheet, without a gate."""
+        direction = sheet(points)
+        direction = direction / (direction * direction).sum(-1, keepdim=True).sqrt()
+        return size * (SHAPES[name].radius(*direction.split(1, -1)) * direction)
+
+    return GateDesign(gate, image.gate[..., 0], measure_surface(shape, grid), image)
