@@ -111,30 +111,16 @@ class AttentionLayer(nn.Module):
 
     # --- What a mechanism does ---
 
-    def make_weights(self, draw: Draw) -> None:
-        """Draw the weights of queries, keys and values; ``draw`` names and makes them."""
-        raise NotImplementedError
-
-    def attend(
-        self,
-        query_states: OptionalTensor,
-        states: OptionalTensor,
-        weights: OptionalTensor,
-    ) -> Mixed:
-        """The mixed values for the ``query_states``, and the attention weights (S, H, N, n).
-
-        Without tokens, ``query_states`` are all ``states`` (S, N, D). ``weights`` replace computed
-        ones, and then there may be no states; they are given only where there is a weight chart.
-        """
-        raise NotImplementedError
-
-    def plain_values(self, states: OptionalTensor) -> torch.Tensor:
-        """(S, n, N, D): the values of ``states`` before any gate; with fixed ones, N = 1."""
-        raise NotImplementedError
-
-    def sharpen(self, factor: float) -> None:
-        """Multiply all keys by ``factor``: the larger, the more attention saturates."""
-        raise NotImplementedError
+    # Draw the weights of queries, keys and values; `Draw` names and makes them.
+    make_weights: Callable[[Draw], None]
+    # The mixed values for the query's states, and the attention weights (S, H, N, n). Arguments are
+    # the query's states, which without tokens are all states; all states; and weights in place of
+    # computed ones: then there may be no states. They are given only where there is a weight chart.
+    attend: Callable[[OptionalTensor, OptionalTensor, OptionalTensor], Mixed]
+    # The values (S, n, N, D) of states before any gate; with fixed ones, N = 1.
+    plain_values: Callable[[OptionalTensor], torch.Tensor]
+    # Multiply all keys by a factor: the larger, the more attention saturates.
+    sharpen: Callable[[float], None]
 
     # --- What only some have ---
 

@@ -16,6 +16,7 @@ queries: all, or in the last layer token 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -43,6 +44,7 @@ class SlotLayer(AttentionLayer):
     """
 
     fixed_values = True
+    weights: Callable[[torch.Tensor], torch.Tensor]  # (S, H, N, n), of hidden states (S, N, D)
 
     def make_weights(self, draw: Draw) -> None:
         """Draw the query map (D, D), and keys and values (n, D) of the slots."""
@@ -50,10 +52,6 @@ class SlotLayer(AttentionLayer):
         self.query = draw("query", (dim, dim), dim**-0.5)
         self.keys = draw("keys", (count, dim), 1.0)
         self.values = draw("values", (count, dim), 1.0)
-
-    def weights(self, hidden: torch.Tensor) -> torch.Tensor:
-        """(S, H, N, n): attention weights over the slots for hidden states (S, N, D)."""
-        raise NotImplementedError
 
     def attend(
         self,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 
@@ -53,13 +52,15 @@ def sharp_twin(
         raise ValueError("on an attention-weight chart weights are prescribed: no scores")
     own = head_map(layer, states, head, plane, keys=keys)
     draw = generator(seed, f"twin {layer.number}.{head}")
-    drawn = _alone(layer, head)
     query, key = (
         torch.randn(weight[0].shape, generator=draw, dtype=torch.float64)
         * weight.square().mean().sqrt()
         for weight in (layer.query, layer.key)
     )
-    drawn = replace(drawn, query=query[None], key=key[None])
+    of_head = "query_bias key_bias value value_bias output gate gate_bias".split()
+    alone = {name: getattr(layer, name) for name in of_head}
+    alone = {name: x if x is None else x[head : head + 1] for name, x in alone.items()}
+    drawn = replace(layer, query=query[None], key=key[None], **alone)
     twin = head_map(drawn, states, 0, plane, keys=keys)
     twin = replace(twin, gate_logits=own.gate_logits, value_gate=own.value_gate)
     return _as_sharp(twin, float(entropies(own.weights(points)).mean()), points)
@@ -106,14 +107,6 @@ def dealt_twin(head: HeadMap, seed: int = 0, name: str = "") -> HeadMap:
     order = torch.randperm(len(head.tokens), generator=generator(seed, f"dealt values {name}"))
     gate = None if head.value_gate is None else head.value_gate[order]
     return replace(head, plain_values=head.plain_values[order], value_gate=gate)
-
-
-def _alone(layer: Layer, head: int) -> Layer:
-    """The layer with one of its heads."""
-    of_head = "query query_bias key key_bias value value_bias output gate gate_bias".split()
-    parts: dict[str, Any] = {name: getattr(layer, name) for name in of_head}
-    parts = {name: x if x is None else x[head : head + 1] for name, x in parts.items()}
-    return replace(layer, **parts)
 
 
 def _as_sharp(head: HeadMap, goal: float, points: torch.Tensor) -> HeadMap:

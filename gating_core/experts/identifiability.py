@@ -117,10 +117,10 @@ def non_identifiable_by_gate(
     share the weights that they have in common.
     """
     gate = config.gate or GateConfig()
-    gate_settings = [(position, each) for position in GATE_POSITIONS for each in GATE_GRANULARITIES]
     gates = {
-        setting: replace(gate, position=setting[0], granularity=setting[1])
-        for setting in gate_settings
+        (position, each): replace(gate, position=position, granularity=each)
+        for position in GATE_POSITIONS
+        for each in GATE_GRANULARITIES
     }
     return {
         setting: non_identifiable_directions(build_attention(replace(config, gate=each), (seed,)))
@@ -254,8 +254,10 @@ def measure_moves(
     for distance in distances:
         changed = moved(model, head, generator, distance)
         value, projection = _between(changed, head)
-        change = torch.stack([_squares(value - start[0]), _squares(projection - start[1])]).sum()
-        size = torch.stack([_squares(each) for each in start]).sum()
+        moves = value - start[0], projection - start[1]
+        change, size = (
+            torch.stack([x.square().sum() for x in part]).sum() for part in (moves, start)
+        )
         experts = (_experts(value, projection) - _experts(*start)).flatten(1).norm(dim=1)
         rows.append(
             (
@@ -279,7 +281,3 @@ def _between(model: Attention, head: int) -> tuple[torch.Tensor, torch.Tensor]:
 def _experts(value: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
     """(d, D or n, D): the rank-one maps of a head's channels."""
     return value.T.unsqueeze(-1) * projection.unsqueeze(1)
-
-
-def _squares(x: torch.Tensor) -> torch.Tensor:
-    return x.square().sum()

@@ -195,9 +195,7 @@ def learn(
     seeds, sizes = tuple(seeds), request.sizes
     teacher, student = Student(sizes, gate, teaches=True), Student(sizes, gate)
     designs = [make_design(sizes, seed) for seed in seeds]
-    inputs = [
-        torch.stack(parts) for parts in zip(*(design.parts for design in designs), strict=True)
-    ]
+    inputs = [torch.stack(parts) for parts in zip(*designs, strict=True)]
     truths = _drawn(teacher, seeds, "teacher")
     clean = torch.func.vmap(teacher.layer)(truths, *inputs)  # (R, N D)
     deviation = torch.from_numpy(request.deviation(POINTS))
@@ -216,7 +214,7 @@ def learn(
         if not len(retried):
             break
         begin = _drawn(student, seeds, f"start.{start}", levels).flatten(0, 1)
-        fits = least_squares(
+        fitted, costs = least_squares(
             student.layer,
             targets[retried],
             begin[retried],
@@ -224,13 +222,13 @@ def learn(
             FIRST_STEPS,
             progress,
         )
-        excess = fits.costs / (variance[retried] * size)
+        excess = costs / (variance[retried] * size)
         better = excess < best[retried]
-        vectors[retried] = torch.where(better[:, None], fits.vectors, vectors[retried])
+        vectors[retried] = torch.where(better[:, None], fitted, vectors[retried])
         best[retried] = torch.where(better, excess, best[retried])
         starts[retried] += 1
-    fits = least_squares(student.layer, targets, vectors, inputs, progress=progress)
-    vectors, best = fits.vectors, fits.costs / (variance * size)
+    vectors, costs = least_squares(student.layer, targets, vectors, inputs, progress=progress)
+    best = costs / (variance * size)
 
     outputs = torch.func.vmap(student.layer)(vectors, *inputs)
     by_repeat = {

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import torch
 
@@ -52,18 +53,12 @@ class Sizes:
         check_flag("learned_routing", self.learned_routing)
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
+class Design(NamedTuple):
     """The inputs of the layer: ``tokens`` (N, n, D), and maps ``query``, ``key`` (H, D, k)."""
 
     tokens: torch.Tensor
     query: torch.Tensor
     key: torch.Tensor
-
-    @property
-    def parts(self) -> tuple[torch.Tensor, ...]:
-        """Its tensors, in order."""
-        return self.tokens, self.query, self.key
 
 
 def make_design(sizes: Sizes, seed: int, points: int = POINTS) -> Design:
@@ -225,7 +220,7 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     van der Vaart (1998), Asymptotic Statistics, chapter 5.
     """
     derivative = one_at_a_time(torch.func.jacfwd(student.layer))
-    jacobian = derivative(vector, *design.parts)
+    jacobian = derivative(vector, *design)
     _, values, directions = torch.linalg.svd(jacobian, full_matrices=False)
     determined = values > RANK_TOLERANCE * values[0]
     rank = int(determined.sum())
@@ -252,14 +247,6 @@ SOLVED = 1e-7  # cosine of the angle between the residuals and any column of the
 CHUNK_NUMBERS = 400_000  # of the Jacobians computed at a time: they stay in the processor's cache
 
 
-@dataclass(frozen=True, eq=False)
-class Fits:
-    """``vectors`` (B, P) and their ``costs`` (B,): sums of squared residuals."""
-
-    vectors: torch.Tensor
-    costs: torch.Tensor
-
-
 def least_squares(
     model: Callable[..., torch.Tensor],
     targets: torch.Tensor,
@@ -267,9 +254,10 @@ def least_squares(
     inputs: Sequence[torch.Tensor] = (),
     steps: int = 150,
     progress: Progress = silent,
-) -> Fits:
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Fit ``model``, a map of one vector (P,) to (K,), to each of ``targets`` (B, K).
 
+    Returns vectors (B, P) and their sums of squared residuals (B,).
     ``model`` gets each problem's own part of ``inputs`` (B, ...) as further arguments. Each problem
     begins at its own row of ``starts`` (B, P), has a damping of its own, and takes at most
     ``steps`` steps; it is solved when its residuals are orthogonal to its Jacobian. ``progress`` is
@@ -314,4 +302,4 @@ def least_squares(
                 LEAST_DAMPING, MOST_DAMPING
             )
             progress(None)
-    return Fits(vectors, costs)
+    return vectors, costs

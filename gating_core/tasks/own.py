@@ -63,19 +63,6 @@ class OwnDataError(ValueError):
             [f"row {row}"] * (row is not None) + [f"column {column}"] * (column is not None)
         )
         super().__init__(f"{cell}: {reason}" if cell else reason)
-        self.reason = reason
-        self.row = row
-        self.column = column
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledPoints:
-    """The table read: points (N, 2) float64, and labels (N,) int64 as indices of ``names``."""
-
-    points: np.ndarray
-    labels: np.ndarray
-    names: tuple[str, ...]  # in order of number, or of the alphabet
-    remark: str = ""  # one sentence, where a point or comma could also separate thousands
 
 
 class _Cells(NamedTuple):
@@ -92,14 +79,29 @@ def quote(text: str) -> str:
     return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…")
 
 
-def read_table(source: bytes | str) -> LabelledPoints:
-    """The points and their classes, at most 5,000 and 4; `OwnDataError` for any other table.
+def read_table(source: bytes | str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], str]:
+    """Return points (N, 2), labels (N,) as indices of names, the names, and a remark.
+
+    At most 5,000 points and 4 classes, in order of number, or of the alphabet; `OwnDataError` for
+    any other table. The remark is a sentence where a point or comma could also separate thousands.
 
     Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class, however
     many digits others have.
     """
     text, delimiter = _delimited(_text(source))
-    cells = _cells(text, delimiter)
+    rows = _rows(text, delimiter)
+    header_row, header = next(rows, (None, []))
+    if header_row is None:
+        raise OwnDataError("there is nothing in it; it needs a first row x,y,label and points")
+    indices = _column_indices(header, header_row)
+    cells: list[_Cells] = []
+    for row, fields in rows:
+        if len(fields) != len(header):
+            reason = f"the number of fields is {len(fields)}; in the first row it is {len(header)}"
+            raise OwnDataError(reason, row)
+        if len(cells) == MOST_POINTS:
+            raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
+        cells.append(_Cells(row, *(fields[index] for index in indices)))
     remark = ""
     if any("." in c.x + c.y for c in cells):
         remark = _thousands_remark(cells, ".", "point")
@@ -110,7 +112,7 @@ def read_table(source: bytes | str) -> LabelledPoints:
         ]
     numbers = [(_number(c.row, "x", c.x), _number(c.row, "y", c.y)) for c in cells]
     points = np.array(numbers, dtype=np.float64).reshape(-1, 2)
-    return LabelledPoints(points, *_classes(cells), remark)
+    return points, *_classes(cells), remark
 
 
 def _thousands_remark(cells: list[_Cells], mark: str, name: str) -> str:
@@ -139,24 +141,6 @@ def _pointed(text: str) -> str:
     pointed = text.replace(",", ".")
     is_decimal = text.count(",") == 1 and _as_float(pointed) is not None
     return pointed if is_decimal else text
-
-
-def _cells(text: str, delimiter: str) -> list[_Cells]:
-    """The cells of every point, stripped of blanks."""
-    rows = _rows(text, delimiter)
-    header_row, header = next(rows, (None, []))
-    if header_row is None:
-        raise OwnDataError("there is nothing in it; it needs a first row x,y,label and points")
-    indices = _column_indices(header, header_row)
-    cells: list[_Cells] = []
-    for row, fields in rows:
-        if len(fields) != len(header):
-            reason = f"the number of fields is {len(fields)}; in the first row it is {len(header)}"
-            raise OwnDataError(reason, row)
-        if len(cells) == MOST_POINTS:
-            raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
-        cells.append(_Cells(row, *(fields[index] for index in indices)))
-    return cells
 
 
 def _text(source: bytes | str) -> str:
@@ -294,7 +278,6 @@ def _classes(cells: list[_Cells]) -> tuple[np.ndarray, tuple[str, ...]]:
 
 TASK_NAME = "own"
 FEWEST_POINTS, FEWEST_CLASSES = 8, 2
-CLASS_NAMES = ("0", "1", "2", "3")
 SMALLEST_SPREAD = 1e-9  # of the largest coordinate: below, rounding would move the points visibly
 NARROWEST = 0.1  # of the wider direction: below, each direction is scaled by itself
 TRAIN_SHARE = 0.7
@@ -335,8 +318,7 @@ def parse_csv(source: bytes | str) -> OwnData:
     Columns x, y and label, see ``gating_core.tasks.own``; labels are words or numbers. From 8 to
     5,000 points of 2 to 4 classes. Raises `OwnDataError` for anything else.
     """
-    table = read_table(source)
-    originals, labels, names = table.points, table.labels, table.names
+    originals, labels, names, remark = read_table(source)
     _check_enough(labels, names)
     low = originals.min(0)
     extent = originals.max(0) - low
@@ -348,9 +330,7 @@ def parse_csv(source: bytes | str) -> OwnData:
         half_widths = extent / 2
     # From the corner first: the result is in [-1, 1], however it rounds.
     points = (originals - low) / half_widths - extent / 2 / half_widths
-    return OwnData(
-        points, labels, names, originals, low + extent / 2, half_widths, remark=table.remark
-    )
+    return OwnData(points, labels, names, originals, low + extent / 2, half_widths, remark=remark)
 
 
 def _example() -> str:
@@ -366,9 +346,7 @@ def _example() -> str:
 EXAMPLE_CSV = _example()
 
 
-def drawn_data(
-    points: np.ndarray, labels: Sequence[int], names: Sequence[str] = CLASS_NAMES
-) -> OwnData:
+def drawn_data(points: np.ndarray, labels: Sequence[int], names: Sequence[str]) -> OwnData:
     """Points (N, 2) drawn in the square, with labels that are indices of ``names``; not scaled.
 
     Names that no point has are dropped; the others keep their colours. Raises `OwnDataError` as

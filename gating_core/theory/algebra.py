@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 from gating_core.theory.formula import (
@@ -91,10 +91,7 @@ class DifferentialRing:
 
     def power(self, a: Polynomial, n: int) -> Polynomial:
         """Return a^n for an integer n >= 0; `PolynomialTooLarge` as `product`."""
-        out = self.one
-        for _ in range(n):
-            out = self.product(out, a)
-        return out
+        return reduce(self.product, [a] * n, self.one)
 
     # From expressions to polynomials.
 
@@ -246,22 +243,17 @@ class DifferentialRing:
 
     def _squares(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
         """``p`` with t^2 replaced by ``polynomial``."""
-        out = self.zero
-        for n, row in self._by_power(p, t).items():
-            out = out + self.product(
-                self.product(row, self.power(polynomial, n // 2)), t ** (n % 2)
-            )
-        return out
+        rows = self._by_power(p, t).items()
+        halves = ((self.product(row, self.power(polynomial, n // 2)), n % 2) for n, row in rows)
+        return sum((self.product(half, t**odd) for half, odd in halves), self.zero)
 
     def _cleared(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
         """``p`` times the least even power of ``polynomial`` = 1 / t that clears t from it."""
         rows = self._by_power(p, t)
         most = max(rows, default=0)
         most += most % 2
-        out = self.zero
-        for n, row in rows.items():
-            out = out + self.product(row, self.power(polynomial, most - n))
-        return out
+        cleared = (self.product(x, self.power(polynomial, most - n)) for n, x in rows.items())
+        return sum(cleared, self.zero)
 
     def _by_power(self, p: Polynomial, t: Polynomial) -> dict[int, Polynomial]:
         """The coefficients of ``p`` as a polynomial in t."""

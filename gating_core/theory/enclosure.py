@@ -270,9 +270,11 @@ class GateJudge:
     def _without_division(self, cells: Cells) -> TaylorModel:
         sheet = GatedSheet(self.gate, self.strength)
         factor = _models(sheet.factor, cells)
-        if factor.shape[-1] == 1:
-            return _of_gate(factor)
-        return proved.curving(_models(sheet, cells)).sign
+        if factor.shape[-1] > 1:
+            return proved.curving(_models(sheet, cells)).sign
+        g, u, v, uu, uv, vv = _rows(factor)
+        bend = u.square() * vv - 2 * (u * v) * uv + v.square() * uu
+        return g * (uu * vv - uv.square()) - 2 * bend
 
     @property
     def _quotient(self) -> Operation | None:
@@ -330,10 +332,3 @@ def _rows(jet: Jet) -> list[TaylorModel]:
     """Value, u, v, uu, uv, vv of one channel, as models (N,)."""
     first, second = (proved.model(filled(jet, order))[..., 0] for order in ("first", "second"))
     return [proved.model(jet.value)[..., 0], first[0], first[1], second[0], second[1], second[2]]
-
-
-def _of_gate(jet: Jet) -> TaylorModel:
-    """A number with the sign of K, from the ``jet`` (N, 1) of a gate."""
-    g, u, v, uu, uv, vv = _rows(jet)
-    bend = u.square() * vv - 2 * (u * v) * uv + v.square() * uu
-    return g * (uu * vv - uv.square()) - 2 * bend

@@ -74,7 +74,9 @@ class Expression:
         """Return LaTeX: quotients as fractions, exponents raised, numbers as they were written."""
         match self:
             case Constant(_, written):
-                return r"\pi" if written == "pi" else _latex_number(written)
+                head, mark, tail = written.lower().partition("e")  # 1e-5
+                power = rf"({head} \cdot 10^{{{int(tail or 0)}}})" if mark else written
+                return r"\pi" if written == "pi" else power
             case Coordinate(name):
                 return name
             case Negative(of):
@@ -172,12 +174,6 @@ def _within(part: Expression, binding: int) -> str:
     if isinstance(part, Operation | Negative):
         own = OPERATORS[part.sign] if isinstance(part, Operation) else SIGN
     return part.latex() if own >= binding else rf"\left({part.latex()}\right)"
-
-
-def _latex_number(written: str) -> str:
-    """1e-5 as 1 times ten to the minus five."""
-    head, mark, tail = written.lower().partition("e")
-    return rf"({head} \cdot 10^{{{int(tail)}}})" if mark else written
 
 
 # --- Formulas as text -----------------------------------------------------------------------------
@@ -333,8 +329,15 @@ def _translated(node: ast.expr, origin: list[int]) -> Expression:
         return inner.of if isinstance(inner, Negative) else Negative(inner)
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         left, right = _translated(node.left, origin), _translated(node.right, origin)
-        if isinstance(node.op, ast.Pow):
-            _check_exponent(right, origin[min(node.right.col_offset + 1, len(origin) - 1)])
+        # A constant exponent is limited; one that varies is exp(exponent log base), which is safe.
+        if isinstance(node.op, ast.Pow) and not right.variables:
+            value = constant(right)
+            if not abs(value) <= LARGEST_EXPONENT:
+                at = origin[min(node.right.col_offset + 1, len(origin) - 1)]
+                raise FormulaError(
+                    f"the exponent at position {at + 1} is {value:g}; it may be from"
+                    f" -{LARGEST_EXPONENT} to {LARGEST_EXPONENT}"
+                )
         return Operation(SIGNS[type(node.op)], left, right)
     if (
         isinstance(node, ast.Call)
@@ -347,15 +350,3 @@ def _translated(node: ast.expr, origin: list[int]) -> Expression:
     raise FormulaError(
         f"at position {position + 1} something is missing; functions are written as in sin(u)"
     )
-
-
-def _check_exponent(exponent: Expression, position: int) -> None:
-    """Limit constant exponents; one that varies is exp(exponent log base), which is safe."""
-    if exponent.variables:
-        return
-    value = constant(exponent)
-    if not abs(value) <= LARGEST_EXPONENT:
-        raise FormulaError(
-            f"the exponent at position {position + 1} is {value:g}; it may be from"
-            f" -{LARGEST_EXPONENT} to {LARGEST_EXPONENT}"
-        )
