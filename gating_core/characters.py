@@ -16,7 +16,6 @@ from collections.abc import Iterable
 
 import torch
 
-MOST_MARKS = 30  # on a letter, as in UAX 15's stream-safe format: to sort n of them takes n^2 steps
 IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
@@ -33,7 +32,8 @@ def normalise(text: str) -> str:
         marks, kept = 0, ""
         for character in text:
             marks = marks + 1 if unicodedata.combining(character) else 0
-            kept += character * (marks <= MOST_MARKS)
+            # As in UAX 15's stream-safe format: to sort n marks of a letter takes n^2 steps.
+            kept += character * (marks <= 30)
         text = kept
     return re.sub(r"\s", " ", unicodedata.normalize("NFC", text))
 

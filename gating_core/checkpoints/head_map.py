@@ -133,7 +133,6 @@ def _checked(states: torch.Tensor) -> torch.Tensor:
 
 
 OptionalTensor = torch.Tensor | None
-PER = ("channel", "head")
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class DrawnGate:
     mean: float = -1.0
 
     def __post_init__(self) -> None:
-        check_choice("per", self.per, PER)
+        check_choice("per", self.per, ("channel", "head"))
         check_integer("seed", self.seed, 0, 2**31 - 1)
         check_number("spread", self.spread, 0.0, 100.0)
         check_number("mean", self.mean, -100.0, 100.0)

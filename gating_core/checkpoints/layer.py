@@ -22,7 +22,6 @@ from gating_core.attention import GateConfig
 from gating_core.checks import check_integer, quoted
 
 OptionalTensor = torch.Tensor | None
-EPSILON = 1e-6  # of the norms of our own models
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +87,7 @@ class Layer:
         """Return the states that attention reads, from the residual stream (T, D)."""
         if self.norm is None:
             return stream
-        return functional.rms_norm(stream, (self.width,), self.norm, EPSILON)
+        return functional.rms_norm(stream, (self.width,), self.norm, 1e-6)  # as our own models
 
     def visible(self, position: int, count: int) -> torch.Tensor:
         """(count,) bool: the keys that the query at ``position`` sees."""

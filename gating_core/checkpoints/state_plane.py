@@ -27,9 +27,6 @@ from gating_core.randomness import generator
 TOGETHER = 256  # points for which the other tokens are computed once
 # How far ours may be from the recorded output, relative to its largest number, by its precision.
 ALLOWED = {torch.float64: 1e-5, torch.float32: 1e-3}  # of halves .1
-ENTROPY_TOLERANCE = 1e-6  # nats
-LARGEST_LOG_FACTOR = 30.0  # of scores, to base 2, either way
-STEPS = 60  # of bisection
 
 
 class _Reached(Exception):
@@ -185,15 +182,16 @@ class StatePlane(torch.nn.Module):
         # Logits are affine in the factor: masks and biases are added to the products.
         one, two = twin.attended(ones), twin.attended(2 * ones)
         slope = torch.where(one.isfinite(), two - one, 0.0)
-        low = torch.full(heads, -LARGEST_LOG_FACTOR, dtype=torch.float64)
+        # Logarithms to base 2 of the factors, halved by bisection 60 times.
+        low = torch.full(heads, -30.0, dtype=torch.float64)
         high = -low
-        for _ in range(STEPS):
+        for _ in range(60):
             middle = (low + high) / 2
             sharper = entropy(one + slope * (2.0 ** middle[..., None] - 1)) < goal
             low, high = torch.where(sharper, low, middle), torch.where(sharper, middle, high)
         factors = 2.0 ** ((low + high) / 2)[..., None, None]
         off = float((entropy(twin.attended(factors)) - goal).abs().max())
-        if not off <= ENTROPY_TOLERANCE:
+        if not off <= 1e-6:
             raise ValueError(
                 f"no factor of the scores of {_named(self.name)} gives its own entropy"
                 f" ({off:.1g} nats off)"

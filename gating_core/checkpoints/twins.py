@@ -22,7 +22,6 @@ from gating_core.checkpoints.layer import Layer
 from gating_core.randomness import generator
 
 LARGEST_LOG_FACTOR = 30.0  # of scores, to base 2, either way
-LOG_FACTOR_ERROR = 1e-13
 ENTROPY_TOLERANCE = 1e-9  # nats, between the mean entropies of a head and of its twin
 
 
@@ -123,7 +122,7 @@ def _as_sharp(head: HeadMap, goal: float, points: torch.Tensor) -> HeadMap:
 
     found, low, high = 0.0, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR
     if abs(excess(found)) > ENTROPY_TOLERANCE and excess(low) > 0 > excess(high):
-        found = brentq(excess, low, high, xtol=LOG_FACTOR_ERROR)
+        found = brentq(excess, low, high, xtol=1e-13)
     if not abs(excess(found)) <= ENTROPY_TOLERANCE:  # NaN is no entropy, either
         raise ValueError(f"no factor of the scores gives a mean entropy of {goal:.9g} nats")
     return replace(head, sharpness=head.sharpness * 2.0**found)

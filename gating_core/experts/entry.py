@@ -242,10 +242,6 @@ def entry_maps(model: Attention) -> EntryMaps:
 
 # With the data and the training configuration of the default comparison.
 
-POINTS, TEST_POINTS = 256, 768  # of the task
-STEPS = 400
-WEIGHT_DECAY = 0.06
-
 
 def trained_state(config: AttentionConfig, task: str, seed: int) -> dict[str, np.ndarray]:
     """Train one classifier on ``task``, a key of `TASKS`; return its weights by name, (1, ...).
@@ -256,8 +252,8 @@ def trained_state(config: AttentionConfig, task: str, seed: int) -> dict[str, np
     """
     if config.gate is not None:
         config = replace(config, gate=replace(config.gate, strength=1.0))
-    data = make_task(task, POINTS, test_points=TEST_POINTS, seeds=(seed,))
-    *_, last = train_ensemble(config, data, STEPS, Recipe(weight_decay=WEIGHT_DECAY), 1)
+    data = make_task(task, 256, test_points=768, seeds=(seed,))
+    *_, last = train_ensemble(config, data, 400, Recipe(weight_decay=0.06), 1)
     return last.state
 
 

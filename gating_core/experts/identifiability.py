@@ -34,10 +34,7 @@ from gating_core.attention import (
 from gating_core.attention.gates import GATE_GRANULARITIES
 from gating_core.checks import check_integer, check_number, check_points, check_weights
 
-POINTS_ALONG = 15  # of the grid where the outputs are differentiated
 NULL_SHARE = 1e-12  # of the largest singular value: smaller ones are zero up to rounding
-LEAST_GAP = 100.0  # ratio of the smallest other singular value to the largest null one
-VALUE_NAMES = ("value_map", "values")  # W_V, or the values themselves where they are learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ class NonIdentifiable:
     def clear(self) -> bool:
         """A gap between both ends that is wide enough to count."""
         smallest, null = self.ends
-        return smallest > LEAST_GAP * null
+        return smallest > 100 * null
 
 
 def non_identifiable_directions(
@@ -130,14 +127,15 @@ def non_identifiable_by_gate(
 
 def default_points(input_dim: int) -> torch.Tensor:
     """The grid (N, input_dim) on [-1, 1]^input_dim where outputs are compared."""
-    axis = torch.linspace(-1, 1, POINTS_ALONG, dtype=torch.float64)
+    axis = torch.linspace(-1, 1, 15, dtype=torch.float64)
     return torch.cartesian_prod(*[axis] * input_dim)
 
 
 def names_between(model: Attention) -> tuple[str, str]:
     """Return the parameters' names of value map and projection of the last layer."""
     own = model.blocks[-1]
-    value = next(name for name in VALUE_NAMES if hasattr(own, name))
+    # Learned values stand in place of W_V.
+    value = next(name for name in ("value_map", "values") if hasattr(own, name))
     prefix = f"layers.{model.config.depth - 1}"
     return f"{prefix}.{value}", f"{prefix}.projection"
 

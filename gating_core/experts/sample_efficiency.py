@@ -31,12 +31,8 @@ from gating_core.records import load_record
 from gating_core.training.trained import MeanInterval, mean_interval
 
 SAMPLES = ASSETS / "experts" / "samples.safetensors"  # bundled
-NOISE_RANGE = (0.01, 3.0)  # of one measurement; outputs are about one
-REPEATS_RANGE = (2, 64)
-DECADES_RANGE = (2, 8)
 MOST_STARTS = 6
 FIRST_STEPS = 50  # of a fit, after which it is continued or restarted
-EXCESS = 4.0  # standard deviations of chi-squared by which a fit may exceed the noise
 
 
 @dataclass(frozen=True)
@@ -56,12 +52,12 @@ class SampleRequest:
     def __post_init__(self) -> None:
         if not isinstance(self.sizes, Sizes):
             raise ValueError(f"sizes is {self.sizes!r}; it must be Sizes")
-        check_number("noise", self.noise, *NOISE_RANGE)
+        check_number("noise", self.noise, 0.01, 3.0)
         for decade in self.decades:
-            check_integer("decades", decade, *DECADES_RANGE)
+            check_integer("decades", decade, 2, 8)
         if len(self.decades) != 2 or self.decades[0] >= self.decades[1]:
             raise ValueError(f"decades is {self.decades!r}; there must be two, and they must rise")
-        check_integer("repeats", self.repeats, *REPEATS_RANGE)
+        check_integer("repeats", self.repeats, 2, 64)
         check_integer("seed", self.seed, 0, 9999)
 
     @property
@@ -119,10 +115,12 @@ class Learned:
     @cached_property
     def slopes(self) -> dict[str, Slope]:
         """The slopes of both errors, by name."""
-        return {name: slope(self.request.counts, getattr(self, name)) for name in ERRORS}
+        return {
+            name: slope(self.request.counts, getattr(self, name))
+            for name in ("expert", "prediction")
+        }
 
 
-ERRORS = ("expert", "prediction")
 ARRAYS = ("expert", "prediction", "excess", "starts", "expert_theory", "prediction_theory", "size")
 
 
@@ -180,7 +178,8 @@ def expert_errors(estimate: torch.Tensor, truth: torch.Tensor) -> np.ndarray:
 
 def most_excess(count: int) -> float:
     """The largest mean square of ``count`` residuals, over the noise's, that noise can explain."""
-    return 1 + EXCESS * (2 / count) ** 0.5
+    # By four standard deviations of chi-squared.
+    return 1 + 4.0 * (2 / count) ** 0.5
 
 
 def learn(

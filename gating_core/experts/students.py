@@ -198,10 +198,6 @@ def expert_maps(value: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
 # --- What theory expects of least squares ---------------------------------------------------------
 
 
-RANK_TOLERANCE = 1e-9  # singular values of a Jacobian, relative to the largest, that count as zero
-MOVED = 1e-6  # share of an expert's derivative in undetermined directions, from which on it counts
-
-
 @dataclass(frozen=True)
 class Expected:
     """Errors for noise of deviation 1 in every output of the design, to first order."""
@@ -222,7 +218,7 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     derivative = one_at_a_time(torch.func.jacfwd(student.layer))
     jacobian = derivative(vector, *design)
     _, values, directions = torch.linalg.svd(jacobian, full_matrices=False)
-    determined = values > RANK_TOLERANCE * values[0]
+    determined = values > 1e-9 * values[0]  # others are zero but for rounding
     rank = int(determined.sum())
     derivatives = one_at_a_time(torch.func.jacfwd(student.experts))(vector)
     derivatives = derivatives.flatten(1, 2)  # (E, D D, P)
@@ -230,7 +226,8 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     inside = derivatives @ directions[determined].mT
     remainder = derivatives - inside @ directions[determined]
     errors = (inside / values[determined]).square().sum((1, 2)).sqrt()
-    moved = bool(remainder.norm() > MOVED * derivatives.norm())
+    # By more than rounding: a share of the experts' derivatives is in undetermined directions.
+    moved = bool(remainder.norm() > 1e-6 * derivatives.norm())
     return Expected(
         expert=float("inf") if moved else float(errors.mean()),
         prediction=(rank / len(jacobian)) ** 0.5,
@@ -243,7 +240,6 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-1, 1e-10, 1e8
 EASED, RAISED = 0.3, 4.0  # factors of the damping after an accepted and a rejected step
-SOLVED = 1e-7  # cosine of the angle between the residuals and any column of the Jacobian
 CHUNK_NUMBERS = 400_000  # of the Jacobians computed at a time: they stay in the processor's cache
 
 
@@ -290,7 +286,8 @@ def least_squares(
             square = jacobian.mT @ jacobian + damping[batch, None, None] * identity
             slope = (jacobian.mT @ residuals[batch].unsqueeze(-1)).squeeze(-1)
             scale = jacobian.square().sum(-2).sqrt() * costs[batch, None].sqrt()
-            solved[batch] = (slope.abs() <= SOLVED * scale).all(-1)
+            # The cosine of the angle between residuals and each column of the Jacobian is small.
+            solved[batch] = (slope.abs() <= 1e-7 * scale).all(-1)
             new_vectors = vectors[batch] - torch.linalg.solve(square, slope)
             new_residuals = values(new_vectors, *batch_inputs) - targets[batch]
             cost = (new_residuals**2).sum(-1)

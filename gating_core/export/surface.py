@@ -29,7 +29,6 @@ STL_HEADER = 80  # bytes
 FAR = 2.0**24 * 1e-5
 PICTURE = (3000, 2250)  # pixels
 PICTURE_DPI = 300
-LINES = 11  # of the chart, each way, in a picture
 UNKNOWN = np.array([201, 201, 201], np.uint8)  # the colour of a point without a number
 CORNERS = np.array([[0, 1, 3], [0, 3, 2]])  # two triangles of a cell's four corners, row by row
 FLOAT, UNSIGNED_INT, ARRAY, ELEMENTS = 5126, 5125, 34962, 34963  # of glTF
@@ -433,7 +432,8 @@ def _grid_lines(surface: Surface) -> np.ndarray:
     number, edges = np.arange(rows * columns).reshape(rows, columns), []
     for beside, along in ((cells, number), (cells.T, number.T)):
         edge = np.pad(beside, ((0, 1), (0, 0))) | np.pad(beside, ((1, 0), (0, 0)))
-        for at in np.linspace(0, len(along) - 1, LINES).round().astype(int):
+        # Eleven lines of the chart, each way.
+        for at in np.linspace(0, len(along) - 1, 11).round().astype(int):
             edges.append(np.stack([along[at, :-1], along[at, 1:]], 1)[edge[at]])
     return np.concatenate(edges)
 

@@ -49,7 +49,6 @@ BELOW_THOUSAND = re.compile(SIGN + r"\d{1,3}")
 GROUPED = re.compile(SIGN + r"\d+(?:[.,'’ ]\d+)+")  # digits with some separators
 CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # bytes that no text file has
 BAD_BYTE = re.compile("[\udc80-\udcff]")  # as Python decodes a byte that is not UTF-8
-UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files of that encoding begin
 
 
 class OwnDataError(ValueError):
@@ -148,7 +147,7 @@ def _text(source: bytes | str) -> str:
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
     if len(data) > LARGEST_BYTES:
         raise OwnDataError(f"the size is {len(data):,} bytes; at most 1 MB is read")
-    if data.startswith(UTF16):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16
         raise _not_utf8(data[0], 1)
     if control := CONTROL.search(data):
         raise OwnDataError(
@@ -279,7 +278,6 @@ def _classes(cells: list[_Cells]) -> tuple[np.ndarray, tuple[str, ...]]:
 TASK_NAME = "own"
 FEWEST_POINTS, FEWEST_CLASSES = 8, 2
 SMALLEST_SPREAD = 1e-9  # of the largest coordinate: below, rounding would move the points visibly
-NARROWEST = 0.1  # of the wider direction: below, each direction is scaled by itself
 TRAIN_SHARE = 0.7
 
 
@@ -326,7 +324,8 @@ def parse_csv(source: bytes | str) -> OwnData:
         raise OwnDataError("all points lie at one spot, or too close to it to tell them apart")
     half_widths = np.full(2, extent.max() / 2)
     told_apart = extent > np.maximum(SMALLEST_SPREAD * np.abs(originals).max(0), 1 / LARGEST_NUMBER)
-    if told_apart.all() and extent.min() < NARROWEST * extent.max():
+    # Each direction is scaled by itself where one is less than a tenth of the other.
+    if told_apart.all() and extent.min() < 0.1 * extent.max():
         half_widths = extent / 2
     # From the corner first: the result is in [-1, 1], however it rounds.
     points = (originals - low) / half_widths - extent / 2 / half_widths

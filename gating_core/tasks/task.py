@@ -140,14 +140,13 @@ def _with_label_noise(
 
 
 Sample = tuple[np.ndarray, np.ndarray]
-Rule = Callable[[torch.Generator, int], Sample]
 
 
 @dataclass(frozen=True)
 class TaskKind:
     """A task: ``rule`` draws points and labels, which count from 0 to ``class_count`` - 1."""
 
-    rule: Rule
+    rule: Callable[[torch.Generator, int], Sample]
     class_count: int = 2
 
 

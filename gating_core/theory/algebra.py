@@ -37,13 +37,7 @@ from gating_core.theory.formula import (
 # In all products of polynomials together: products of two terms, times the generators of the ring,
 # whose exponents are added. A third of a second.
 MOST_STEPS = 2_000_000
-# Of a polynomial that is factored: at most a quarter of a second within these bounds. In 500
-# formulas no factor decided a sign with more than 3 generators; 24 of them took 1 s, 38 took 30.
-MOST_TERMS = 40
-LARGEST_DEGREE = 12  # in each generator
-MOST_GENERATORS = 8
 Polynomial = Any  # SymPy's PolyElement
-SQUARED = ("root", "sign", "sine")  # kinds of generators whose square is something else
 POSITIVE = ("positive", "root")  # kinds that are nowhere negative
 
 
@@ -235,7 +229,7 @@ class DifferentialRing:
         has the sign of ``p``, zero if ``p`` is.
         """
         for t, made in reversed(self._generators.items()):
-            if made.kind in SQUARED:
+            if made.kind in ("root", "sign", "sine"):
                 p = self._squares(p, t, made.of)
             elif cleared and made.kind == "reciprocal":
                 p = self._cleared(p, t, made.of)
@@ -271,11 +265,9 @@ class DifferentialRing:
         coefficients of one sign. A polynomial beyond the bounds is not factored.
         """
         degrees = [n for n in p.degrees() if n > 0]
-        if (
-            len(p) > MOST_TERMS
-            or len(degrees) > MOST_GENERATORS
-            or max(degrees, default=0) > LARGEST_DEGREE
-        ):
+        # At most a quarter of a second within these bounds. In 500 formulas no factor decided a
+        # sign with more than 3 generators; 24 of them took 1 s, 38 took 30.
+        if len(p) > 40 or len(degrees) > 8 or max(degrees, default=0) > 12:
             return self._one_signed(p)
         lead, factors = p.factor_list()
         sign = 1 if lead > 0 else -1
@@ -312,6 +304,10 @@ class Algebra:
 @lru_cache(maxsize=256)
 def algebra_of(expressions: tuple[Expression, ...], strength: float) -> Algebra:
     """Examine the sheet under one gate, or one for each of three channels, at a ``strength``."""
+    if not strength:
+        return Algebra(flat=True, plane=True)  # the sheet itself
+    if not expressions:
+        return Algebra()
     try:
         return (
             _scalar(expressions[0], strength)

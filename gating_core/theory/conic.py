@@ -24,7 +24,6 @@ from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import second_order_jet
 
-SMALLEST_WEIGHT = 0.02  # of the triangle's points
 LARGEST_LOGIT = 100.0  # of the gate's weights and exponents that can be set
 
 
@@ -114,7 +113,7 @@ class TriangleChart(WeightChart):
         return torch.cat([points, 1 - points.sum(-1, keepdim=True)], -1).unsqueeze(0)
 
 
-def triangle(size: int, smallest: float = SMALLEST_WEIGHT) -> torch.Tensor:
+def triangle(size: int, smallest: float = 0.02) -> torch.Tensor:
     """(M, 3): evenly spread weights, none below ``smallest``, ``size`` along a side."""
     check_integer("size", size, 3, 201)
     check_number("smallest", smallest, 1e-6, 0.3)

@@ -26,7 +26,6 @@ from gating_core.jets.second_order import second_order_jet
 # --- The gated sheet ------------------------------------------------------------------------------
 
 LARGEST_GATE = 1e12  # and 1e-12 the smallest: so that K and all terms fit single precision
-ROUNDING = 1e-12  # of coordinates, whose unit is the half side of a chart
 Gate = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -63,7 +62,8 @@ def gate_values(gate: Gate, points: torch.Tensor) -> np.ndarray:
 
     Coordinates that are 0 but for rounding are set to 0, where a gate may be undefined.
     """
-    points = torch.where(points.abs() < ROUNDING, 0.0, points)
+    # The unit of coordinates is the half side of a chart.
+    points = torch.where(points.abs() < 1e-12, 0.0, points)
     with torch.no_grad():
         return gate(points).to(torch.float64).numpy()
 

@@ -173,9 +173,7 @@ def critical_arguments(expression: Expression) -> dict[str, list[Expression]]:
 
 
 BATCH = 1024  # cells halved in one pass
-FAINTEST = 1e-250  # of the expression with the sign of K: below it underflow decides
 PASS_CELLS = 512  # a pass takes the time of as many cells, however few are judged in it
-MOST_CUTS = 6  # of a cell in one pass, into 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +305,8 @@ def sign_steps(judge: GateJudge, cells: Cells) -> Iterator[tuple[GateSigns, int]
 
     def cuts_of(count: int) -> int:
         nonlocal work
-        cuts = min(max(int(math.log2(PASS_CELLS / count)), 1), MOST_CUTS)
+        # Into 64 at most.
+        cuts = min(max(int(math.log2(PASS_CELLS / count)), 1), 6)
         work += max(count * 2**cuts, PASS_CELLS)
         return cuts
 
@@ -318,7 +317,8 @@ def sign_steps(judge: GateJudge, cells: Cells) -> Iterator[tuple[GateSigns, int]
 def _open_cells(known: GateSigns) -> torch.Tensor:
     """(N,): which cells to cut next."""
     chosen = torch.zeros(len(known), dtype=torch.bool)
-    sizes = torch.where(known.large > FAINTEST, known.open_sizes, 0.0)
+    # In fainter cells underflow decides the sign.
+    sizes = torch.where(known.large > 1e-250, known.open_sizes, 0.0)
     proved.choose(chosen, sizes, BATCH // 2)
     proved.choose(chosen, torch.where((sizes > 0) & ~chosen, known.large, 0.0), BATCH // 2)
     return chosen

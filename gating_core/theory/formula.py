@@ -104,7 +104,8 @@ class Expression:
     @property
     def variables(self) -> frozenset[str]:
         """The coordinates, u or v or both, that the expression depends on."""
-        return frozenset().union(*(part.variables for part in self.parts))
+        own = {self.name} if isinstance(self, Coordinate) else ()
+        return frozenset(own).union(*(part.variables for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -115,19 +116,11 @@ class Constant(Expression):
     written: str
 
 
-PI = Constant(math.pi, "pi")
-
-
 @dataclass(frozen=True)
 class Coordinate(Expression):
     """u or v."""
 
     name: str
-
-    @property
-    def variables(self) -> frozenset[str]:
-        """The coordinate's own name."""
-        return frozenset({self.name})
 
 
 @dataclass(frozen=True)
@@ -321,7 +314,7 @@ def _translated(node: ast.expr, origin: list[int]) -> Expression:
     if isinstance(node, ast.Constant) and type(node.value) is float:
         return Constant(node.value, repr(node.value).removesuffix(".0"))
     if isinstance(node, ast.Name) and node.id in ("u", "v", "pi"):
-        return PI if node.id == "pi" else Coordinate(node.id)
+        return Constant(math.pi, "pi") if node.id == "pi" else Coordinate(node.id)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         inner = _translated(node.operand, origin)
         if isinstance(node.op, ast.UAdd):

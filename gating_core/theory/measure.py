@@ -57,7 +57,6 @@ from gating_core.theory.gallery import SHAPES, DesignedGate, Exact, GateCase
 
 POSITIVE, NEGATIVE, MIXED = SIGNS = ("positively curved", "negatively curved", "mixed")
 VERDICTS = (FLAT, BENT, *SIGNS, UNKNOWN)
-LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
 # Numbers, names and signs of a formula times the cells that are judged, in all and before algebra
 # is tried: half a second, and a tenth of that.
 MOST_WORK, QUICK_WORK = 200_000, 25_000
@@ -124,7 +123,7 @@ class Looked:
         if up and down:
             return GateVerdict(MIXED, AT_POINTS, self.points)
         if up or down:
-            enough = max(verdict.undetermined, self.lost) <= 1 - LEAST_KNOWN
+            enough = max(verdict.undetermined, self.lost) <= 0.5
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, AT_POINTS, self.points) if enough else self.undetermined
         if not verdict.without_curvature:
@@ -159,7 +158,8 @@ def _verdict(
     looked: Looked, gate: Gate, strength: float, breaks: Breaks, formulas: Sequence[Formula]
 ) -> GateVerdict:
     up, down = looked.has(1), looked.has(-1)
-    proof = Algebra() if up or down else _algebra(formulas, strength)
+    expressions = tuple(each.expression for each in formulas)
+    proof = Algebra() if up or down else algebra_of(expressions, strength)
     steps = sign_steps(GateJudge(gate, strength, formulas, breaks.edged), breaks.smooth)
     signs: GateSigns | None = None
     for work in () if proof.flat else (QUICK_WORK, MOST_WORK):
@@ -169,7 +169,7 @@ def _verdict(
         up, down = up or signs.positive > 0, down or signs.negative > 0
         if signs.one_sign and up != down and not breaks.rough:
             return GateVerdict(POSITIVE if up else NEGATIVE, PROVED, looked.points, ENCLOSURES)
-        proof = _algebra(formulas, strength)  # it takes longer, where SymPy is not there yet
+        proof = algebra_of(expressions, strength)  # it takes longer, where SymPy is not there yet
         if proof.sign and (up or down):
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, PROVED, looked.points, ALGEBRA, weak=True)
@@ -214,14 +214,6 @@ def _proved_until(
             break
     assert signs is not None
     return signs
-
-
-def _algebra(formulas: Sequence[Formula], strength: float) -> Algebra:
-    if strength == 0:
-        return Algebra(flat=True, plane=True)  # the sheet itself
-    if not formulas:
-        return Algebra()
-    return algebra_of(tuple(each.expression for each in formulas), strength)
 
 
 # --- Measurements ---------------------------------------------------------------------------------

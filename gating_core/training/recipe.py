@@ -18,7 +18,6 @@ from gating_core.checks import check_choice, check_flag, check_integer, check_nu
 LEARNING_RATE = 0.02
 BATCH_SIZE = 64
 LARGEST_RATE = 1e12  # of learning and decay
-LARGEST_BONUS = 10.0  # beside a cross-entropy of a nat or two nothing else would be learned
 GOOD_START = {"adam": (0.02, 0.0), "sgd": (0.1, 0.9)}  # rate and momentum to begin with
 
 
@@ -49,7 +48,8 @@ class Recipe:
         check_integer("batch_size", self.batch_size, 1, 100_000)
         check_number("weight_decay", self.weight_decay, 0.0, LARGEST_RATE)
         for name in ("entropy_bonus", "gate_penalty", "spread_bonus"):
-            check_number(name, getattr(self, name), 0.0, LARGEST_BONUS)
+            # Beside a cross-entropy of a nat or two nothing else would be learned.
+            check_number(name, getattr(self, name), 0.0, 10.0)
         check_flag("every_layer", self.every_layer)
 
 

@@ -83,7 +83,6 @@ def _quantile(confidence: float, count: int) -> float:
 
 
 BLOCK_NUMBERS = 100_000  # of one tensor, worked on at a time: what stays in a core's cache
-SMALLEST_BLOCK = 16  # points
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +106,7 @@ def scores(
     members, count = examples.labels.shape
     total, hits = torch.zeros(2, members, dtype=torch.float64)
     width = widest_tensor(model.attention.config)
-    block = max(BLOCK_NUMBERS // (len(model.bias) * width), SMALLEST_BLOCK)
+    block = max(BLOCK_NUMBERS // (len(model.bias) * width), 16)
     for columns, labels in zip(
         examples.columns.split(block, -1), examples.labels.split(block, -1), strict=True
     ):

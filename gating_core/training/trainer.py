@@ -137,8 +137,6 @@ class Batches:
 # --- Training -------------------------------------------------------------------------------------
 
 
-STEPS_AT_ONCE = 16  # whose batches are gathered together
-GATE_PART = ".gate."  # in the names of a gate's weights
 # Of the price's gradient in each member's weights, in norm. It has spikes where a surface is about
 # to fold, which Adam's second moments would remember for a thousand steps: with 10 in place of 1 a
 # price on K takes two islands at D = 16 from 95 to 84 % instead of 94.
@@ -253,7 +251,8 @@ class Trainer:
         Raises `TrainingDiverged` as soon as a loss is not finite, before it moves any weights.
         """
         while self.step < step:
-            for points, labels in self.batches.take(min(STEPS_AT_ONCE, step - self.step)):
+            # Batches are gathered for 16 steps at once.
+            for points, labels in self.batches.take(min(16, step - self.step)):
                 self._learn(points, labels)
                 progress(None)
 
@@ -327,7 +326,7 @@ class Trainer:
                 state={
                     name: array[part].numpy().copy()
                     for name, array in self.model.state_dict().items()
-                    if config.gate is not None or GATE_PART not in name
+                    if config.gate is not None or ".gate." not in name
                 },
             )
             for part, config in zip(parts, self.configs, strict=True)
