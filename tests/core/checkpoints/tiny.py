@@ -67,7 +67,7 @@ def write(folder, config, tensors):
 
 
 def attend(layer, states, strength=1.0):
-    """A whole layer on a text (T, D): keys, scores, weights and mixed values by head, and output.
+    """A whole layer on a text (T, D): keys, values, scores, weights and mixed values by head, and output.
 
     ``strength`` multiplies that of the layer's gate.
     """
@@ -80,8 +80,11 @@ def attend(layer, states, strength=1.0):
     if strength and layer.gate is not None:
         logits = by_head(states, layer.gate, layer.gate_bias)
         gate = factor(layer.sigma(logits), strength * layer.gate_strength)
-    mixed = weights @ (values * gate) if layer.gates_values else weights @ values * gate
+    values = values * gate if layer.gates_values else values
+    mixed = weights @ values if layer.gates_values else weights @ values * gate
     output = None if layer.output is None else (mixed @ layer.output.mT).sum(0)
     if layer.output_bias is not None:
         output = output + layer.output_bias
-    return SimpleNamespace(keys=keys, scores=scores, weights=weights, mixed=mixed, output=output)
+    return SimpleNamespace(
+        keys=keys, values=values, scores=scores, weights=weights, mixed=mixed, output=output
+    )
