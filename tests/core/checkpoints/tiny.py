@@ -67,7 +67,7 @@ def write(folder, config, tensors):
 
 
 def attend(layer, states, strength=1.0):
-    """A whole layer on a text (T, D): keys, values, scores, weights and mixed values by head, and output.
+    """A whole layer on a text (T, D): keys, values, scores, weights, mixed values, and output.
 
     ``strength`` multiplies that of the layer's gate.
     """
