@@ -14,7 +14,7 @@ import html
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -45,15 +45,6 @@ streamlit_fixes.apply()
 simplified.apply()
 
 
-class Frame(NamedTuple):
-    """The surroundings of a page: the places of its head, and the links of pages that were left."""
-
-    links: dict[str, dict[str, list[str]]]
-    view: simplified.View
-    tail: DeltaGenerator  # beside the question: Take along and Share, or the steps of present mode
-    note: DeltaGenerator
-
-
 @contextmanager
 def page(
     title: str,
@@ -72,10 +63,39 @@ def page(
     `present.offer_steps` has been told.
     """
     with SCRIPTS.acquired():
-        frame = _head(title, question or PAGES[title].question, lead, presented)
-        if frame.view.presented is not None and not steps:
-            with frame.tail:
-                present.draw_turns(steps_of(title), beside(title), frame.links)
+        st.set_page_config(
+            page_title=f"{title} · gated attention",
+            page_icon=str(ICON),
+            layout="wide",
+            initial_sidebar_state="collapsed",
+        )
+        _return(title)
+        view = simplified.begin(presented)
+        presents = view.presented is not None
+        take_along.begin(title)
+        st.html(STYLES)
+        if presents:
+            st.html(PRESENT_STYLE)
+        links = st.session_state.setdefault(LINKS, {})
+        with st.container(key=f"in-{PAGES[title].group}"):  # of this menu of the bar
+            keep_steps()
+        with st.container(horizontal=True, vertical_alignment="center", key="head"):
+            st.title(question or PAGES[title].question, anchor=False)
+            draw_presets(title)
+            present.draw_button()
+            # Beside the question: Take along and Share, or the steps of present mode.
+            tail = st.container(
+                horizontal=True, width="content", key="turns" if presents else "sharing"
+            )
+        note = st.container(key="note")
+        st.session_state[FINDING] = st.container(key="finding", gap="xsmall")
+        st.session_state[LEAD] = st.container(key="lead")
+        if lead:
+            st.session_state[LEAD].markdown(lead)
+        if presents and not steps:
+            with tail:
+                present.draw_turns(steps_of(title), beside(title), links)
+
         with reported(title):
             import_core()
             from ui.work import jobs, pool  # not above: they import torch
@@ -83,42 +103,29 @@ def page(
             jobs.arrive(title)
             yield
             pool.POOL.warm()
-        _foot(title, frame, steps)
+
+        with tail:  # the controls are known, and the steps
+            if not presents:
+                take_along.draw_take_along(title)
+                draw_share(title)
+                draw_guide(title)
+            elif steps:
+                present.draw_turns()
+        if view.hidden or view.locked:
+            with note:
+                simplified.draw_note(view)
+        if not presents and (following := beside(title)[1]) is not None:
+            path, name = following
+            with st.container(key="next_question"):
+                st.page_link(
+                    path,
+                    label=f"Next question: {PAGES[name].question}",
+                    icon=":material/arrow_forward:",
+                    query_params=links.get(name),
+                )
         link = current_link()
         link.pop(simplified.PRESENT, None)  # it belongs to the visit
-        frame.links[title] = link
-
-
-def _head(title: str, question: str, lead: str, presented: Collection[str]) -> Frame:
-    """Draw what stands above every page."""
-    st.set_page_config(
-        page_title=f"{title} · gated attention",
-        page_icon=str(ICON),
-        layout="wide",
-        initial_sidebar_state="collapsed",
-    )
-    _return(title)
-    view = simplified.begin(presented)
-    take_along.begin(title)
-    st.html(STYLES)
-    if view.presented is not None:
-        st.html(PRESENT_STYLE)
-    links = st.session_state.setdefault(LINKS, {})
-    with st.container(key=f"in-{PAGES[title].group}"):  # of this menu of the bar
-        keep_steps()
-    with st.container(horizontal=True, vertical_alignment="center", key="head"):
-        st.title(question, anchor=False)
-        draw_presets(title)
-        present.draw_button()
-        tail = st.container(
-            horizontal=True, width="content", key="sharing" if view.presented is None else "turns"
-        )
-    note = st.container(key="note")
-    st.session_state[FINDING] = st.container(key="finding", gap="xsmall")
-    st.session_state[LEAD] = st.container(key="lead")
-    if lead:
-        st.session_state[LEAD].markdown(lead)
-    return Frame(links, view, tail, note)
+        links[title] = link
 
 
 def draw_finding(text: str, rest: str = "", *, lead: str = "") -> None:
@@ -132,30 +139,6 @@ def draw_finding(text: str, rest: str = "", *, lead: str = "") -> None:
         st.session_state[FINDING].text(rest)
     if lead:
         st.session_state[LEAD].markdown(lead)
-
-
-def _foot(title: str, frame: Frame, steps: bool) -> None:
-    """Draw what is known once the page is drawn: its controls, and the steps that it offers."""
-    with frame.tail:
-        if frame.view.presented is None:
-            take_along.draw_take_along(title)
-            draw_share(title)
-            draw_guide(title)
-        elif steps:
-            present.draw_turns()
-    if frame.view.hidden or frame.view.locked:
-        with frame.note:
-            simplified.draw_note(frame.view)
-    _, following = beside(title)
-    if following is not None and frame.view.presented is None:
-        path, name = following
-        with st.container(key="next_question"):
-            st.page_link(
-                path,
-                label=f"Next question: {PAGES[name].question}",
-                icon=":material/arrow_forward:",
-                query_params=frame.links.get(name),
-            )
 
 
 def draw_open(tabs: Iterable[Any], sections: Mapping[str, Callable[[], None]]) -> None:
