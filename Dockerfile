@@ -12,9 +12,7 @@ COPY requirements.txt requirements.lock ./
 RUN pip install --no-cache-dir $PIP_FLAGS -r requirements.txt -c requirements.lock
 COPY . .
 
-# plotly.js is copied into static/ here, so that the running container's disk can be read-only.
-RUN python -c "from ui.components.plotly_js import plotly_url; plotly_url()" \
-    && useradd --no-create-home --uid 10001 app
+RUN useradd --no-create-home --uid 10001 app
 USER app
 
 EXPOSE 8501

@@ -1,14 +1,11 @@
 """Faults around the app: it shows a clear sentence, or goes on."""
 
 import ast
-import errno
-import os
 import re
 import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +13,6 @@ from tests.each import each
 from tests.served import ROOT, ask, command
 from tests.tab import Tab, visited
 from tests.test_boundaries import SOURCES, dotted
-from tests.ui.opening import open_page
-from ui.components import figures, plotly_js
-from ui.foreign import as_words
 from ui.limits import RETURN_SECONDS
 from ui.work.jobs import Job, State
 
@@ -72,35 +66,6 @@ def test_a_training_whose_visitor_has_left_ends(server):
 
 def shown_jobs(tab: Tab) -> None:
     assert any(x.startswith("Training on") for x in (*tab.page.texts, *tab.page.progress))
-
-
-# --- The disk -------------------------------------------------------------------------------------
-
-
-def cannot(code):
-    """A copying function that fails as on such a disk, after some of it was written."""
-
-    def copyfile(source, target):
-        Path(target).write_bytes(b"some of it")
-        raise OSError(code, os.strerror(code), str(target))
-
-    return copyfile
-
-
-@pytest.mark.soak
-def test_a_sentence_says_that_static_cannot_be_written(monkeypatch, tmp_path):
-    monkeypatch.setattr(plotly_js, "STATIC", tmp_path / "static")
-    app = open_page("pages/2_Decision_boundary.py")
-    app.session_state["take_along"] = True  # where figures are saved
-    for code in (errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        monkeypatch.setattr(plotly_js.shutil, "copyfile", cannot(code))
-        assert not app.run().exception
-        why = as_words(os.strerror(code))
-        assert [box.value for box in app.error] == [figures.NOT_WRITTEN.format(why)]
-        assert not list((tmp_path / "static").iterdir())  # a full disk is not kept full
-        assert app.title  # the rest of the page is there
-    monkeypatch.undo()
-    assert not app.run().error  # once it can be written, it is
 
 
 # --- The clock and the network --------------------------------------------------------------------

@@ -14,6 +14,7 @@ from gating_core.attention.stack import (
     Classifier,
     EveryLayer,
     build_attention,
+    causal_mask,
     restore,
 )
 
@@ -32,6 +33,7 @@ __all__ = [
     "GateConfig",
     "WeightChart",
     "build_attention",
+    "causal_mask",
     "restore",
     "through_logs",
     "weight_chart",

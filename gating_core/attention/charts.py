@@ -16,6 +16,7 @@ from gating_core.checks import check_integer, check_points, check_weights
 from gating_core.randomness import generator
 
 SMALLEST_WEIGHT = 0.02  # at a corner of the attention-weight chart
+LARGEST_VALUE_COUNT = 49  # above it the centre's weight 1/n is below SMALLEST_WEIGHT
 
 
 class WeightChart:
@@ -32,8 +33,7 @@ class WeightChart:
 
     def __init__(self, model: Attention) -> None:
         config = model.config
-        # Above 49 the centre's weight 1/n is below SMALLEST_WEIGHT.
-        check_integer("value_count", config.value_count, 3, 49)
+        check_integer("value_count", config.value_count, 3, LARGEST_VALUE_COUNT)
         why = config.no_weight_chart
         if why is not None:
             raise ValueError(
@@ -49,26 +49,27 @@ class WeightChart:
         self.slices = torch.stack([_slice(config.value_count, seed) for seed in model.seeds])
         first = model.blocks[0]
         self._reads_only_weights = first.reads_only_weights
-        if self._reads_only_weights:
-            return
-        # The affine map from centred log-weights to the state (n > 3) or input (n = 3).
+        if not self._reads_only_weights:
+            self._solve(first.logit_map(), first.bias)
+
+    def _solve(self, logit_map: torch.Tensor, bias: torch.Tensor) -> None:
+        """The affine map from centred log-weights to the state (n > 3) or input (n = 3)."""
+        config, model = self.model.config, self.model
         n = config.value_count
         if config.heads != 1:
             raise ValueError(
                 f"heads is {config.heads}; a gated or residual model needs heads = 1 on the"
                 " attention-weight chart: no query gives all heads the same weights"
             )
-        gate = first.gate
+        gate = model.blocks[0].gate
         if gate is not None and gate.config.position == "G4" and not gate.idle:
             raise ValueError(
                 "gate.position is 'G4' in a residual model; the attention-weight chart needs logits"
                 " that are linear in the hidden state, and a gated query's are not"
             )
         centre = torch.eye(n, dtype=torch.float64) - 1 / n
-        to_logits = (
-            first.logit_map()[:, 0] @ centre
-        )  # (S, D, n), from hidden states to centred logits
-        self.offset = model.input_bias.unsqueeze(1) @ to_logits + first.bias @ centre  # (S, 1, n)
+        to_logits = logit_map[:, 0] @ centre  # (S, D, n), from hidden states to centred logits
+        offset = (model.input_bias.unsqueeze(1) @ to_logits) + bias @ centre  # (S, 1, n)
         solve = model.input_map @ to_logits if n == 3 else to_logits
         if (torch.linalg.matrix_rank(solve) < n - 1).any():
             raise ValueError(
@@ -76,6 +77,7 @@ class WeightChart:
                 f" logits span fewer than {n - 1} dimensions"
             )
         self.inverse = torch.linalg.pinv(solve)
+        self.offset = offset
 
     def weights(self, points: torch.Tensor) -> torch.Tensor:
         """(S, N, n): first-layer attention weights at chart points (N, 2)."""
@@ -158,7 +160,10 @@ def _slice(n: int, seed: int) -> torch.Tensor:
     return frame * scale
 
 
-def through_logs(chart: WeightChart) -> Callable[[torch.Tensor], torch.Tensor]:
+Points = Callable[[torch.Tensor], torch.Tensor]
+
+
+def through_logs(chart: WeightChart) -> Points:
     """Return the outputs on ``chart``, its weights written as a softmax of their logarithms.
 
     On the chart itself outputs are affine, second derivatives exactly zero, and the test empty.

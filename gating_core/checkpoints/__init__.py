@@ -20,6 +20,8 @@ from gating_core.checkpoints.head_map import (
 from gating_core.checkpoints.layer import (
     Checkpoint,
     Layer,
+    LayerPass,
+    attend,
     open_checkpoint,
     read_layer,
 )
@@ -37,8 +39,10 @@ __all__ = [
     "HeadMap",
     "HeadMeasures",
     "Layer",
+    "LayerPass",
     "Plane",
     "Tokens",
+    "attend",
     "dealt_twin",
     "entropies",
     "head_map",

@@ -24,9 +24,14 @@ from gating_core.jets.map_check import cause
 from gating_core.jets.rows import Following, Row, Run
 from gating_core.randomness import generator
 
+MOVES = ("token", "query")
 TOGETHER = 256  # points for which the other tokens are computed once
 # How far ours may be from the recorded output, relative to its largest number, by its precision.
-ALLOWED = {torch.float64: 1e-5, torch.float32: 1e-3}  # of halves .1
+ALLOWED = {torch.float64: 1e-5, torch.float32: 1e-3}
+ALLOWED_OF_HALVES = 0.1
+ENTROPY_TOLERANCE = 1e-6  # nats
+LARGEST_LOG_FACTOR = 30.0  # of scores, to base 2, either way
+STEPS = 60  # of bisection
 
 
 class _Reached(Exception):
@@ -182,16 +187,15 @@ class StatePlane(torch.nn.Module):
         # Logits are affine in the factor: masks and biases are added to the products.
         one, two = twin.attended(ones), twin.attended(2 * ones)
         slope = torch.where(one.isfinite(), two - one, 0.0)
-        # Logarithms to base 2 of the factors, halved by bisection 60 times.
-        low = torch.full(heads, -30.0, dtype=torch.float64)
+        low = torch.full(heads, -LARGEST_LOG_FACTOR, dtype=torch.float64)
         high = -low
-        for _ in range(60):
+        for _ in range(STEPS):
             middle = (low + high) / 2
             sharper = entropy(one + slope * (2.0 ** middle[..., None] - 1)) < goal
             low, high = torch.where(sharper, low, middle), torch.where(sharper, middle, high)
         factors = 2.0 ** ((low + high) / 2)[..., None, None]
         off = float((entropy(twin.attended(factors)) - goal).abs().max())
-        if not off <= 1e-6:
+        if not off <= ENTROPY_TOLERANCE:
             raise ValueError(
                 f"no factor of the scores of {_named(self.name)} gives its own entropy"
                 f" ({off:.1g} nats off)"
@@ -289,7 +293,7 @@ def state_plane(
         >>> plane.twin(seed=0).is_twin
         True
     """
-    check_choice("moves", moves, ("token", "query"))
+    check_choice("moves", moves, MOVES)
     model = getattr(model, "_orig_mod", model)
     module = _module(model, name)
     if any(x.is_meta for x in module.parameters()):
@@ -487,7 +491,7 @@ def _checked(plane: StatePlane, output: Any, types: dict[torch.dtype, None]) -> 
     axes, name = plane.axes, _named(plane.name)
     recorded = _widened(output)
     theirs = recorded[[plane.token]] if axes.batch is None else plane._of_token(recorded, 1)
-    allowed = max(ALLOWED.get(x, 0.1) for x in types)
+    allowed = max(ALLOWED.get(x, ALLOWED_OF_HALVES) for x in types)
     text = axes.batch is not None and len(axes.token) == 1 and len(plane.states) > 1
     off, problem = torch.inf, ""
     for plane.by_rows in (True, False) if text else (False,):

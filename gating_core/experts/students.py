@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
 import torch
 
@@ -53,12 +52,18 @@ class Sizes:
         check_flag("learned_routing", self.learned_routing)
 
 
-class Design(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Design:
     """The inputs of the layer: ``tokens`` (N, n, D), and maps ``query``, ``key`` (H, D, k)."""
 
     tokens: torch.Tensor
     query: torch.Tensor
     key: torch.Tensor
+
+    @property
+    def parts(self) -> tuple[torch.Tensor, ...]:
+        """Its tensors, in order."""
+        return self.tokens, self.query, self.key
 
 
 def make_design(sizes: Sizes, seed: int, points: int = POINTS) -> Design:
@@ -198,6 +203,10 @@ def expert_maps(value: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
 # --- What theory expects of least squares ---------------------------------------------------------
 
 
+RANK_TOLERANCE = 1e-9  # singular values of a Jacobian, relative to the largest, that count as zero
+MOVED = 1e-6  # share of an expert's derivative in undetermined directions, from which on it counts
+
+
 @dataclass(frozen=True)
 class Expected:
     """Errors for noise of deviation 1 in every output of the design, to first order."""
@@ -216,9 +225,9 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     van der Vaart (1998), Asymptotic Statistics, chapter 5.
     """
     derivative = one_at_a_time(torch.func.jacfwd(student.layer))
-    jacobian = derivative(vector, *design)
+    jacobian = derivative(vector, *design.parts)
     _, values, directions = torch.linalg.svd(jacobian, full_matrices=False)
-    determined = values > 1e-9 * values[0]  # others are zero but for rounding
+    determined = values > RANK_TOLERANCE * values[0]
     rank = int(determined.sum())
     derivatives = one_at_a_time(torch.func.jacfwd(student.experts))(vector)
     derivatives = derivatives.flatten(1, 2)  # (E, D D, P)
@@ -226,8 +235,7 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     inside = derivatives @ directions[determined].mT
     remainder = derivatives - inside @ directions[determined]
     errors = (inside / values[determined]).square().sum((1, 2)).sqrt()
-    # By more than rounding: a share of the experts' derivatives is in undetermined directions.
-    moved = bool(remainder.norm() > 1e-6 * derivatives.norm())
+    moved = bool(remainder.norm() > MOVED * derivatives.norm())
     return Expected(
         expert=float("inf") if moved else float(errors.mean()),
         prediction=(rank / len(jacobian)) ** 0.5,
@@ -240,7 +248,16 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-1, 1e-10, 1e8
 EASED, RAISED = 0.3, 4.0  # factors of the damping after an accepted and a rejected step
+SOLVED = 1e-7  # cosine of the angle between the residuals and any column of the Jacobian
 CHUNK_NUMBERS = 400_000  # of the Jacobians computed at a time: they stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """``vectors`` (B, P) and their ``costs`` (B,): sums of squared residuals."""
+
+    vectors: torch.Tensor
+    costs: torch.Tensor
 
 
 def least_squares(
@@ -250,10 +267,9 @@ def least_squares(
     inputs: Sequence[torch.Tensor] = (),
     steps: int = 150,
     progress: Progress = silent,
-) -> tuple[torch.Tensor, torch.Tensor]:
+) -> Fits:
     """Fit ``model``, a map of one vector (P,) to (K,), to each of ``targets`` (B, K).
 
-    Returns vectors (B, P) and their sums of squared residuals (B,).
     ``model`` gets each problem's own part of ``inputs`` (B, ...) as further arguments. Each problem
     begins at its own row of ``starts`` (B, P), has a damping of its own, and takes at most
     ``steps`` steps; it is solved when its residuals are orthogonal to its Jacobian. ``progress`` is
@@ -286,8 +302,7 @@ def least_squares(
             square = jacobian.mT @ jacobian + damping[batch, None, None] * identity
             slope = (jacobian.mT @ residuals[batch].unsqueeze(-1)).squeeze(-1)
             scale = jacobian.square().sum(-2).sqrt() * costs[batch, None].sqrt()
-            # The cosine of the angle between residuals and each column of the Jacobian is small.
-            solved[batch] = (slope.abs() <= 1e-7 * scale).all(-1)
+            solved[batch] = (slope.abs() <= SOLVED * scale).all(-1)
             new_vectors = vectors[batch] - torch.linalg.solve(square, slope)
             new_residuals = values(new_vectors, *batch_inputs) - targets[batch]
             cost = (new_residuals**2).sum(-1)
@@ -299,4 +314,4 @@ def least_squares(
                 LEAST_DAMPING, MOST_DAMPING
             )
             progress(None)
-    return vectors, costs
+    return Fits(vectors, costs)

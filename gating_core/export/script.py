@@ -29,6 +29,7 @@ from gating_core.training.trained import TrainedEnsemble
 
 
 HISTORY = ("steps", "train_loss", "train_accuracy", "test_accuracy")
+STATE = "state."  # what the names of weights begin with
 
 
 def weights_file(
@@ -41,7 +42,7 @@ def weights_file(
     """
     if task.seeds != ensemble.seeds:
         raise ValueError(f"task has the seeds {task.seeds}; it must have {ensemble.seeds}")
-    tensors = {f"state.{name}": array for name, array in ensemble.state.items()}
+    tensors = {f"{STATE}{name}": array for name, array in ensemble.state.items()}
     tensors |= {name: getattr(ensemble, name) for name in HISTORY}
     for part, points, labels in (
         ("train", task.train_points, task.train_labels),
@@ -74,6 +75,7 @@ def log_csv(ensembles: Mapping[str, TrainedEnsemble]) -> str:
 # --- The program ----------------------------------------------------------------------------------
 
 
+LINE_LENGTH = 100
 WEIGHTS_NAME = "model.safetensors"
 PLAIN_NAME = re.compile(r"[\w-]+\.safetensors", re.ASCII)
 WHERE = {
@@ -255,9 +257,7 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
         raise ValueError(f"seed is {seed!r}; it must be one of {ensemble.seeds}")
     if not PLAIN_NAME.fullmatch(weights_name):
         raise ValueError(f"weights_name is {weights_name!r}; it must be like {WEIGHTS_NAME!r}")
-    kind, attend = (config.gate or GateConfig()).record, ATTEND[config.source]
-    if config.sink != "none":
-        attend = SINK_SCRIPT + attend.replace("logits.softmax(-1)", "beside_sink(logits, w)")
+    kind = (config.gate or GateConfig()).record
     return SCRIPT.substitute(
         seed=seed,
         steps=int(ensemble.steps[-1]),
@@ -265,7 +265,7 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
         description=_description(config),
         sigma=kind.script,
         gated="x + strength * value" if kind.additive else "x * (1 - strength + strength * value)",
-        attend=attend,
+        attend=_attend(config),
     )
 
 
@@ -278,6 +278,14 @@ def script_problem(config: AttentionConfig) -> str | None:
     return None
 
 
+def _attend(config: AttentionConfig) -> str:
+    """The mechanism's function, beside a sink if the model has one."""
+    text = ATTEND[config.source]
+    if config.sink == "none":
+        return text
+    return SINK_SCRIPT + text.replace("logits.softmax(-1)", "beside_sink(logits, w)")
+
+
 def _description(config: AttentionConfig) -> str:
     """One sentence: the mechanism, its size and its parts."""
     parts = [
@@ -288,7 +296,7 @@ def _description(config: AttentionConfig) -> str:
     parts += ["output projection"] * config.output_projection + ["residual"] * config.residual
     parts += [NORM_TEXTS[config.norm], SINK_TEXTS[config.sink]]
     sizes = f"D = {config.model_dim}, n = {config.value_count}"
-    return fill(f"{config.layer.title}: {', '.join(filter(None, parts))}. {sizes}.", 100)
+    return fill(f"{config.layer.title}: {', '.join(filter(None, parts))}. {sizes}.", LINE_LENGTH)
 
 
 def _gate_description(config: AttentionConfig) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gating_core.jets.bounded import Bounded, value_of
-from gating_core.jets.jet import RULES, Jet, MissingRule, axes_of, call, composed, rounded
+from gating_core.jets.jet import RULES, Jet, MissingRule, call, composed, rounded
 
 # --- Attention ------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ def var(
     """The variance over an axis, or several."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    axes = axes_of(x, dim)
+    axes = _axes(x, dim)
     less = int(unbiased) if correction is None else correction
     count = math.prod(x.shape[axis] for axis in axes)
     if count <= less:
@@ -202,6 +202,11 @@ def std(x: Any, *args: Any, **options: Any) -> Any:
     return var(x, *args, **options).sqrt()
 
 
+def _axes(x: Any, dim: Any) -> tuple[int, ...]:
+    dims = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    return tuple(d % x.ndim for d in dims)
+
+
 @composed("linalg_vector_norm")
 def vector_norm(
     x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, **options: Any
@@ -209,7 +214,7 @@ def vector_norm(
     """The norm of order 2, 1 or infinity; squares neither overflow nor underflow."""
     if options.get("dtype") not in (None, torch.float64):
         raise MissingRule("a norm in a lower precision")
-    axes = axes_of(x, dim)
+    axes = _axes(x, dim)
     if ord == 1:
         return x.abs().sum(axes, keepdim=keepdim)
     if ord == math.inf and len(axes) == 1:

@@ -137,15 +137,34 @@ def root(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     return _or_range(expansion, near.sqrt(), far.sqrt() * (1 + 4 * U), r)
 
 
-def wave(cycle: list[torch.Tensor], r: torch.Tensor, d: int) -> Expansion:
-    """Sine or cosine, by the ``cycle`` of four derivatives, each within r of its value at c."""
+def sin(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Sine: derivatives return after four steps."""
+    return _wave([c.sin(), c.cos(), -c.sin(), -c.cos()], r, d)
+
+
+def cos(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Cosine: derivatives return after four steps."""
+    return _wave([c.cos(), -c.sin(), -c.cos(), c.sin()], r, d)
+
+
+def _wave(cycle: list[torch.Tensor], r: torch.Tensor, d: int) -> Expansion:
+    """Derivatives come again after four; each is within r of its value at the centre."""
     coefficients = [cycle[k % 4] / math.factorial(k) for k in range(d + 1)]
     size = (cycle[(d + 1) % 4].abs() + r).clamp(max=1.0)
     return _within(coefficients, size / math.factorial(d + 1))
 
 
-def hyperbolic(pair: list[torch.Tensor], c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Hyperbolic sine or cosine: a ``pair`` whose even derivatives are the first."""
+def sinh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Hyperbolic sine: even derivatives are itself, odd ones the hyperbolic cosine."""
+    return _hyperbolic([c.sinh(), c.cosh()], c, r, d)
+
+
+def cosh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Hyperbolic cosine: even derivatives are itself, odd ones the hyperbolic sine."""
+    return _hyperbolic([c.cosh(), c.sinh()], c, r, d)
+
+
+def _hyperbolic(pair: list[torch.Tensor], c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     coefficients = [pair[k % 2] / math.factorial(k) for k in range(d + 1)]
     far = (c.abs() + r) * (1 + 4 * U)
     return _within(coefficients, torch.cosh(far) / math.factorial(d + 1))

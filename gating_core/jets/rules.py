@@ -21,7 +21,6 @@ from gating_core.jets.jet import (
     RULES,
     Jet,
     MissingRule,
-    axes_of,
     call,
     components,
     doubted,
@@ -159,6 +158,13 @@ def _chained(function: Callable) -> Callable:
 
 RULES |= {name: _chained(function) for name, function in FUNCTIONS.items()}
 usual_softplus, usual_gelu = RULES["softplus"], RULES["gelu"]
+
+
+@rule("dropout")
+def _dropout(jet: Jet, p: float = 0.5, training: bool = True) -> Jet:
+    if training and p > 0:
+        raise MissingRule("dropout while training")
+    return jet
 
 
 @rule("softplus")
@@ -299,7 +305,8 @@ def _largest(z: Jet, dim: int, keepdim: bool) -> Extremes:
 
 @rule("amax")
 def _amax(z: Any, dim: Any = (), keepdim: bool = False) -> Jet:
-    for axis in sorted(axes_of(z, None if dim == () else dim), reverse=True):
+    dims = (dim,) if isinstance(dim, int) else dim or tuple(range(z.ndim))
+    for axis in sorted((d % z.ndim for d in dims), reverse=True):
         z = _largest(z, axis, keepdim).values
     return z
 

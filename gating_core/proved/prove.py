@@ -74,6 +74,7 @@ Function = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 16 * U
 DEGREE = 3  # of the Taylor models: higher ones decide larger cells and take longer for each
 BATCH_NUMBERS = 4096  # D times the cells that are halved in one pass
+Totals = tuple[Interval, Interval, Interval]  # of |K| dA, K dA and dA
 
 
 # --- The criterion on a cell ----------------------------------------------------------------------
@@ -266,10 +267,7 @@ def judge(
     that draws several surfaces.
     """
     jet = taylor_jet(function, cells.centres, cells.radius, degree)
-    leading = jet.shape[:-2]
-    if leading.numel() != 1:
-        raise ValueError(f"function returned {leading.numel()} surfaces; one is proved at a time")
-    k = curving(cast(Any, jet)[(0,) * len(leading)] if leading else jet, whiten)
+    k = curving(_single_surface(jet), whiten)
     det, density, labels = k.determinant.ball(), k.density.ball(), labels_of(k.sign)
     immersed = (det.value > det.bound) | (labels != OPEN_CODE)
     size = 4 * cells.radius.prod(-1)
@@ -291,6 +289,14 @@ def judge(
         _absolute(gaussian, largest, labels),
         _integral(k.area, size).clamp(min=0.0),
     )
+
+
+def _single_surface(jet: Jet) -> Jet:
+    """Return the jet without its leading axes; ``ValueError`` if there are several surfaces."""
+    leading = jet.shape[:-2]
+    if leading.numel() != 1:
+        raise ValueError(f"function returned {leading.numel()} surfaces; one is proved at a time")
+    return cast(Any, jet)[(0,) * len(leading)] if leading else jet
 
 
 def _integral(density: TaylorModel, size: torch.Tensor) -> torch.Tensor:
@@ -378,7 +384,8 @@ def proof_steps(
     (one,) = sign_proofs(function, 1)
     if one is not None and one.sign == 0:
         proof, one = one.reason, None
-    totals = [NOT_NEGATIVE, ANY, NOT_NEGATIVE]  # of |K| dA, K dA and dA
+    totals = NOT_NEGATIVE, ANY, NOT_NEGATIVE
+
     count = len(cells)
 
     def judge_cells(batch: Cells) -> Judged:
@@ -386,32 +393,20 @@ def proof_steps(
         return found if one is None else found.of_sign(one.sign)
 
     def choose_cells(judged: Judged) -> torch.Tensor:
-        """(N,): which cells to halve: the largest open ones, and those of the widest bounds."""
         nonlocal count
         room = max(budget.cells - count, 0) // 2  # each split adds two cells
-        batch = min(max(BATCH_NUMBERS // dim, 1), room)
-        chosen = torch.zeros(len(judged), dtype=torch.bool)
-        bounds = judged.area if proof else judged.absolute
-        if not proof:
-            choose(chosen, judged.open_sizes, batch // 2)
-        done = (judged.radius.amax(-1) <= SMALLEST) | chosen
-        widths = torch.where(done, 0.0, bounds[:, 1] - bounds[:, 0])
-        choose(chosen, widths, batch - int(chosen.sum()))
+        chosen = _next(judged, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))
         count += 2 * int(chosen.sum())
         return chosen
 
     for judged in search(judge_cells, cells, choose_cells):
-        sums = [_sum(x) for x in (judged.absolute, judged.gaussian, judged.area)]
-        if proof:
-            sums[:2] = [Interval(0.0, 0.0)] * 2
-        absolute, gaussian, area = totals = [*map(Interval.within, totals, sums)]
+        absolute, gaussian, area = map(Interval.within, totals, _totals(judged, proof))
+        totals = absolute, gaussian, area
         result = ProvedCurvature(
             judged.cells,
             torch.full_like(judged.labels, LABELS.index(FLAT)) if proof else judged.labels,
             judged.immersed,
-            absolute,
-            gaussian,
-            area,
+            *totals,
             _area_share(judged, POSITIVE),
             _area_share(judged, NEGATIVE),
             proof,
@@ -421,11 +416,37 @@ def proof_steps(
             None if one is None else one.reason,
         )
         yield result
-        total = result.area if proof else result.absolute
-        precise = result.open <= budget.open_share
-        precise = precise and total.width <= budget.relative_width * total.high
-        if precise or result.seconds >= budget.seconds or count >= budget.cells:
+        if _enough(result, budget):
             return
+
+
+def _enough(result: ProvedCurvature, budget: Budget) -> bool:
+    if result.seconds >= budget.seconds or result.count >= budget.cells:
+        return True
+    total = result.area if result.proof else result.absolute
+    return result.open <= budget.open_share and total.width <= budget.relative_width * total.high
+
+
+def _next(judged: Judged, flat: bool, batch: int) -> torch.Tensor:
+    """(N,): which cells to halve."""
+    small = judged.radius.amax(-1) <= SMALLEST
+    chosen = torch.zeros(len(judged), dtype=torch.bool)
+    bounds = judged.area if flat else judged.absolute
+    if not flat:
+        choose(chosen, judged.open_sizes, batch // 2)
+    choose(
+        chosen,
+        torch.where(small | chosen, 0.0, bounds[:, 1] - bounds[:, 0]),
+        batch - int(chosen.sum()),
+    )
+    return chosen
+
+
+def _totals(judged: Judged, proof: str | None) -> Totals:
+    if proof:
+        zero = Interval(0.0, 0.0)
+        return zero, zero, _sum(judged.area)
+    return _sum(judged.absolute), _sum(judged.gaussian), _sum(judged.area)
 
 
 def _area_share(judged: Judged, label: str) -> float:

@@ -49,6 +49,7 @@ BELOW_THOUSAND = re.compile(SIGN + r"\d{1,3}")
 GROUPED = re.compile(SIGN + r"\d+(?:[.,'’ ]\d+)+")  # digits with some separators
 CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # bytes that no text file has
 BAD_BYTE = re.compile("[\udc80-\udcff]")  # as Python decodes a byte that is not UTF-8
+UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files of that encoding begin
 
 
 class OwnDataError(ValueError):
@@ -62,6 +63,19 @@ class OwnDataError(ValueError):
             [f"row {row}"] * (row is not None) + [f"column {column}"] * (column is not None)
         )
         super().__init__(f"{cell}: {reason}" if cell else reason)
+        self.reason = reason
+        self.row = row
+        self.column = column
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPoints:
+    """The table read: points (N, 2) float64, and labels (N,) int64 as indices of ``names``."""
+
+    points: np.ndarray
+    labels: np.ndarray
+    names: tuple[str, ...]  # in order of number, or of the alphabet
+    remark: str = ""  # one sentence, where a point or comma could also separate thousands
 
 
 class _Cells(NamedTuple):
@@ -78,29 +92,14 @@ def quote(text: str) -> str:
     return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…")
 
 
-def read_table(source: bytes | str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], str]:
-    """Return points (N, 2), labels (N,) as indices of names, the names, and a remark.
-
-    At most 5,000 points and 4 classes, in order of number, or of the alphabet; `OwnDataError` for
-    any other table. The remark is a sentence where a point or comma could also separate thousands.
+def read_table(source: bytes | str) -> LabelledPoints:
+    """The points and their classes, at most 5,000 and 4; `OwnDataError` for any other table.
 
     Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class, however
     many digits others have.
     """
     text, delimiter = _delimited(_text(source))
-    rows = _rows(text, delimiter)
-    header_row, header = next(rows, (None, []))
-    if header_row is None:
-        raise OwnDataError("there is nothing in it; it needs a first row x,y,label and points")
-    indices = _column_indices(header, header_row)
-    cells: list[_Cells] = []
-    for row, fields in rows:
-        if len(fields) != len(header):
-            reason = f"the number of fields is {len(fields)}; in the first row it is {len(header)}"
-            raise OwnDataError(reason, row)
-        if len(cells) == MOST_POINTS:
-            raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
-        cells.append(_Cells(row, *(fields[index] for index in indices)))
+    cells = _cells(text, delimiter)
     remark = ""
     if any("." in c.x + c.y for c in cells):
         remark = _thousands_remark(cells, ".", "point")
@@ -111,7 +110,7 @@ def read_table(source: bytes | str) -> tuple[np.ndarray, np.ndarray, tuple[str, 
         ]
     numbers = [(_number(c.row, "x", c.x), _number(c.row, "y", c.y)) for c in cells]
     points = np.array(numbers, dtype=np.float64).reshape(-1, 2)
-    return points, *_classes(cells), remark
+    return LabelledPoints(points, *_classes(cells), remark)
 
 
 def _thousands_remark(cells: list[_Cells], mark: str, name: str) -> str:
@@ -142,12 +141,30 @@ def _pointed(text: str) -> str:
     return pointed if is_decimal else text
 
 
+def _cells(text: str, delimiter: str) -> list[_Cells]:
+    """The cells of every point, stripped of blanks."""
+    rows = _rows(text, delimiter)
+    header_row, header = next(rows, (None, []))
+    if header_row is None:
+        raise OwnDataError("there is nothing in it; it needs a first row x,y,label and points")
+    indices = _column_indices(header, header_row)
+    cells: list[_Cells] = []
+    for row, fields in rows:
+        if len(fields) != len(header):
+            reason = f"the number of fields is {len(fields)}; in the first row it is {len(header)}"
+            raise OwnDataError(reason, row)
+        if len(cells) == MOST_POINTS:
+            raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
+        cells.append(_Cells(row, *(fields[index] for index in indices)))
+    return cells
+
+
 def _text(source: bytes | str) -> str:
     # Lone surrogates can be pasted; they come back as an encoding that is not UTF-8.
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
     if len(data) > LARGEST_BYTES:
         raise OwnDataError(f"the size is {len(data):,} bytes; at most 1 MB is read")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16
+    if data.startswith(UTF16):
         raise _not_utf8(data[0], 1)
     if control := CONTROL.search(data):
         raise OwnDataError(
@@ -277,7 +294,9 @@ def _classes(cells: list[_Cells]) -> tuple[np.ndarray, tuple[str, ...]]:
 
 TASK_NAME = "own"
 FEWEST_POINTS, FEWEST_CLASSES = 8, 2
+CLASS_NAMES = ("0", "1", "2", "3")
 SMALLEST_SPREAD = 1e-9  # of the largest coordinate: below, rounding would move the points visibly
+NARROWEST = 0.1  # of the wider direction: below, each direction is scaled by itself
 TRAIN_SHARE = 0.7
 
 
@@ -316,7 +335,8 @@ def parse_csv(source: bytes | str) -> OwnData:
     Columns x, y and label, see ``gating_core.tasks.own``; labels are words or numbers. From 8 to
     5,000 points of 2 to 4 classes. Raises `OwnDataError` for anything else.
     """
-    originals, labels, names, remark = read_table(source)
+    table = read_table(source)
+    originals, labels, names = table.points, table.labels, table.names
     _check_enough(labels, names)
     low = originals.min(0)
     extent = originals.max(0) - low
@@ -324,12 +344,13 @@ def parse_csv(source: bytes | str) -> OwnData:
         raise OwnDataError("all points lie at one spot, or too close to it to tell them apart")
     half_widths = np.full(2, extent.max() / 2)
     told_apart = extent > np.maximum(SMALLEST_SPREAD * np.abs(originals).max(0), 1 / LARGEST_NUMBER)
-    # Each direction is scaled by itself where one is less than a tenth of the other.
-    if told_apart.all() and extent.min() < 0.1 * extent.max():
+    if told_apart.all() and extent.min() < NARROWEST * extent.max():
         half_widths = extent / 2
     # From the corner first: the result is in [-1, 1], however it rounds.
     points = (originals - low) / half_widths - extent / 2 / half_widths
-    return OwnData(points, labels, names, originals, low + extent / 2, half_widths, remark=remark)
+    return OwnData(
+        points, labels, names, originals, low + extent / 2, half_widths, remark=table.remark
+    )
 
 
 def _example() -> str:
@@ -345,7 +366,9 @@ def _example() -> str:
 EXAMPLE_CSV = _example()
 
 
-def drawn_data(points: np.ndarray, labels: Sequence[int], names: Sequence[str]) -> OwnData:
+def drawn_data(
+    points: np.ndarray, labels: Sequence[int], names: Sequence[str] = CLASS_NAMES
+) -> OwnData:
     """Points (N, 2) drawn in the square, with labels that are indices of ``names``; not scaled.
 
     Names that no point has are dropped; the others keep their colours. Raises `OwnDataError` as

@@ -21,6 +21,7 @@ from gating_core.theory.conic import (
     with_exponents,
 )
 from gating_core.theory.curvature_formula import (
+    CurvatureTerms,
     GatedSheet,
     WithError,
     curvature_terms,
@@ -102,6 +103,7 @@ __all__ = [
     "VERDICTS",
     "ConicResult",
     "Counterexample",
+    "CurvatureTerms",
     "DesignedGate",
     "Exponents",
     "Formula",

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any
 
 from gating_core.theory.formula import (
@@ -37,7 +37,13 @@ from gating_core.theory.formula import (
 # In all products of polynomials together: products of two terms, times the generators of the ring,
 # whose exponents are added. A third of a second.
 MOST_STEPS = 2_000_000
+# Of a polynomial that is factored: at most a quarter of a second within these bounds. In 500
+# formulas no factor decided a sign with more than 3 generators; 24 of them took 1 s, 38 took 30.
+MOST_TERMS = 40
+LARGEST_DEGREE = 12  # in each generator
+MOST_GENERATORS = 8
 Polynomial = Any  # SymPy's PolyElement
+SQUARED = ("root", "sign", "sine")  # kinds of generators whose square is something else
 POSITIVE = ("positive", "root")  # kinds that are nowhere negative
 
 
@@ -74,6 +80,10 @@ class DifferentialRing:
         self._left = MOST_STEPS
         self.u, self.v = gens[:2]
 
+    def _exactly(self, number: float) -> Any:
+        """Return the rational that a float is."""
+        return self.ring.domain(*number.as_integer_ratio())
+
     # Arithmetic within bounds.
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
@@ -85,7 +95,10 @@ class DifferentialRing:
 
     def power(self, a: Polynomial, n: int) -> Polynomial:
         """Return a^n for an integer n >= 0; `PolynomialTooLarge` as `product`."""
-        return reduce(self.product, [a] * n, self.one)
+        out = self.one
+        for _ in range(n):
+            out = self.product(out, a)
+        return out
 
     # From expressions to polynomials.
 
@@ -97,7 +110,7 @@ class DifferentialRing:
 
     def _polynomial(self, x: Expression) -> Polynomial:
         if isinstance(x, Constant):
-            return self.ring(self.ring.domain(*x.value.as_integer_ratio()))
+            return self.ring(self._exactly(x.value))
         if isinstance(x, Coordinate):
             return self.u if x.name == "u" else self.v
         if isinstance(x, Negative):
@@ -157,7 +170,7 @@ class DifferentialRing:
             return self.power(self.polynomial(root) if n >= 0 else self.reciprocal(root), abs(n))
         a, below = self.polynomial(x.left), self.reciprocal(x.left)
         t = next(self._free)
-        factor = self.product(t, below) * self.ring.domain(*power.as_integer_ratio())
+        factor = self.product(t, below) * self._exactly(power)
         return self._made(t, "positive", a, [self.product(factor, s) for s in self.slopes(a)])
 
     def _called(self, x: Call) -> Polynomial:
@@ -216,38 +229,49 @@ class DifferentialRing:
 
     def derivatives(self, p: Polynomial) -> tuple[Polynomial, ...]:
         """u, v, uu, uv, vv."""
-        u, v = (self.reduced(x, cleared=False) for x in self.slopes(p))
+        u, v = (self.reduced_powers(x) for x in self.slopes(p))
         (uu, uv), (_, vv) = self.slopes(u), self.slopes(v)
         return u, v, uu, uv, vv
 
     # Relations.
 
-    def reduced(self, p: Polynomial, cleared: bool = True) -> Polynomial:
-        """``p`` with squares of roots, signs and sines replaced.
+    def reduced_powers(self, p: Polynomial) -> Polynomial:
+        """``p`` with squares of roots, signs and sines replaced."""
+        for t, made in reversed(self._generators.items()):
+            if made.kind in SQUARED:
+                p = self._squares(p, t, made.of)
+        return p
 
-        If ``cleared``, times even powers of its denominators: a polynomial without reciprocals that
-        has the sign of ``p``, zero if ``p`` is.
+    def reduced(self, p: Polynomial) -> Polynomial:
+        """A polynomial without reciprocals that has the sign of ``p``, zero if ``p`` is.
+
+        It is ``p`` times even powers of its denominators.
         """
         for t, made in reversed(self._generators.items()):
-            if made.kind in ("root", "sign", "sine"):
+            if made.kind in SQUARED:
                 p = self._squares(p, t, made.of)
-            elif cleared and made.kind == "reciprocal":
+            elif made.kind == "reciprocal":
                 p = self._cleared(p, t, made.of)
         return p
 
     def _squares(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
         """``p`` with t^2 replaced by ``polynomial``."""
-        rows = self._by_power(p, t).items()
-        halves = ((self.product(row, self.power(polynomial, n // 2)), n % 2) for n, row in rows)
-        return sum((self.product(half, t**odd) for half, odd in halves), self.zero)
+        out = self.zero
+        for n, row in self._by_power(p, t).items():
+            out = out + self.product(
+                self.product(row, self.power(polynomial, n // 2)), t ** (n % 2)
+            )
+        return out
 
     def _cleared(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
         """``p`` times the least even power of ``polynomial`` = 1 / t that clears t from it."""
         rows = self._by_power(p, t)
         most = max(rows, default=0)
         most += most % 2
-        cleared = (self.product(x, self.power(polynomial, most - n)) for n, x in rows.items())
-        return sum(cleared, self.zero)
+        out = self.zero
+        for n, row in rows.items():
+            out = out + self.product(row, self.power(polynomial, most - n))
+        return out
 
     def _by_power(self, p: Polynomial, t: Polynomial) -> dict[int, Polynomial]:
         """The coefficients of ``p`` as a polynomial in t."""
@@ -265,9 +289,11 @@ class DifferentialRing:
         coefficients of one sign. A polynomial beyond the bounds is not factored.
         """
         degrees = [n for n in p.degrees() if n > 0]
-        # At most a quarter of a second within these bounds. In 500 formulas no factor decided a
-        # sign with more than 3 generators; 24 of them took 1 s, 38 took 30.
-        if len(p) > 40 or len(degrees) > 8 or max(degrees, default=0) > 12:
+        if (
+            len(p) > MOST_TERMS
+            or len(degrees) > MOST_GENERATORS
+            or max(degrees, default=0) > LARGEST_DEGREE
+        ):
             return self._one_signed(p)
         lead, factors = p.factor_list()
         sign = 1 if lead > 0 else -1
@@ -304,10 +330,6 @@ class Algebra:
 @lru_cache(maxsize=256)
 def algebra_of(expressions: tuple[Expression, ...], strength: float) -> Algebra:
     """Examine the sheet under one gate, or one for each of three channels, at a ``strength``."""
-    if not strength:
-        return Algebra(flat=True, plane=True)  # the sheet itself
-    if not expressions:
-        return Algebra()
     try:
         return (
             _scalar(expressions[0], strength)

@@ -24,12 +24,15 @@ from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import second_order_jet
 
+SMALLEST_WEIGHT = 0.02  # of the triangle's points
 LARGEST_LOGIT = 100.0  # of the gate's weights and exponents that can be set
+CONIC_DIM_RANGE = (3, 64)
+TRIANGLE_RANGE = (3, 201)
 
 
 def gated_layer(seed: int, model_dim: int = 3) -> Attention:
     """Build a random layer of the kind that the conic is about, with D = ``model_dim``."""
-    check_integer("model_dim", model_dim, 3, 64)
+    check_integer("model_dim", model_dim, *CONIC_DIM_RANGE)
     gate = GateConfig(granularity="headwise")
     return build_attention(AttentionConfig(model_dim=model_dim, gate=gate), (seed,))
 
@@ -113,9 +116,9 @@ class TriangleChart(WeightChart):
         return torch.cat([points, 1 - points.sum(-1, keepdim=True)], -1).unsqueeze(0)
 
 
-def triangle(size: int, smallest: float = 0.02) -> torch.Tensor:
+def triangle(size: int, smallest: float = SMALLEST_WEIGHT) -> torch.Tensor:
     """(M, 3): evenly spread weights, none below ``smallest``, ``size`` along a side."""
-    check_integer("size", size, 3, 201)
+    check_integer("size", size, *TRIANGLE_RANGE)
     check_number("smallest", smallest, 1e-6, 0.3)
     steps = size - 1
     rows = [(i, j, steps - i - j) for i in range(size) for j in range(size - i)]

@@ -44,6 +44,7 @@ FINEST = 2.0**-9  # half width: a broken cell is split no further, it is an eigh
 BLOCK = 8192  # cells judged at a time
 MOST_WORK = 1_200_000  # numbers, names and signs of a formula times the cells: most of a second
 FEWEST_PARTS = 8  # a shorter formula takes as long a cell
+CALL_PARTS = 4  # a function takes as long as so many sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,22 +66,30 @@ class Breaks:
     rough: float
 
 
-def parts_count(formulas: Sequence[Formula]) -> int:
-    """Count the nodes of ``formulas``, to which time is proportional; `FEWEST_PARTS` at least.
-
-    A function takes as long as four sums.
-    """
-    nodes = (node for each in formulas for node in parts_of(each.expression))
-    return max(sum(4 if isinstance(node, Call) else 1 for node in nodes), FEWEST_PARTS)
+def breaks_of(gate: Gate, formulas: Sequence[Formula] = ()) -> Breaks:
+    """Find where the ``gate``, made of ``formulas`` if any, is not smooth."""
+    if formulas:
+        return _breaks_of_formulas(tuple(formulas))
+    return _breaks(gate, (), MOST_WORK // FEWEST_PARTS)
 
 
 @lru_cache(maxsize=64)
-def breaks_of(gate: Gate, formulas: tuple[Formula, ...] = ()) -> Breaks:
-    """Find where the ``gate``, made of ``formulas`` if any, is not smooth.
+def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> Breaks:
+    def gate(points: torch.Tensor) -> torch.Tensor:
+        return torch.cat([formula(points) for formula in formulas], -1)
 
-    What may be broken is cut into quarters, until `MOST_WORK` is done.
-    """
-    count, most = FIRST_SIDE**2, MOST_WORK // parts_count(formulas)
+    return _breaks(gate, formulas, MOST_WORK // parts_count(formulas))
+
+
+def parts_count(formulas: Sequence[Formula]) -> int:
+    """Count the nodes of ``formulas``, to which time is proportional; `FEWEST_PARTS` at least."""
+    nodes = (node for each in formulas for node in parts_of(each.expression))
+    return max(sum(CALL_PARTS if isinstance(node, Call) else 1 for node in nodes), FEWEST_PARTS)
+
+
+def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
+    """Cut what may be broken into quarters, until about ``most`` cells have been judged."""
+    count = FIRST_SIDE**2
 
     def judge(cells: Cells) -> Signs:
         return Signs(
@@ -101,13 +110,7 @@ def breaks_of(gate: Gate, formulas: tuple[Formula, ...] = ()) -> Breaks:
         known.cells[(labels == SMOOTH) | (labels == EDGE)],
         bool((labels == EDGE).any()),
         lost,
-        tuple(
-            kind
-            for kind in CAUSES  # most likely ones first
-            if any(
-                (value.abs() <= error).any() for value, error in _arguments(formulas, kind, lost)
-            )
-        ),
+        _causes(formulas, lost),
         known.cells[labels == OUTSIDE].share,
         known.cells[(labels == BROKEN) & ~small].share,
     )
@@ -115,9 +118,11 @@ def breaks_of(gate: Gate, formulas: tuple[Formula, ...] = ()) -> Breaks:
 
 def smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
     """(N,): which of `SMOOTH`, `EDGE`, `OUTSIDE` and `BROKEN` each cell is."""
-    if len(cells) > BLOCK:
-        starts = range(0, len(cells), BLOCK)
-        return torch.cat([smoothness(gate, formulas, cells[i : i + BLOCK]) for i in starts])
+    starts = range(0, max(len(cells), 1), BLOCK)
+    return torch.cat([_smoothness(gate, formulas, cells[i : i + BLOCK]) for i in starts])
+
+
+def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
     jet = enclosing_jet(gate, cells.centres, cells.radius)
     assert jet.errors is not None
     value, error = jet.stack[0], jet.errors[0]
@@ -125,10 +130,26 @@ def smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.T
     low, high = value - error, value + error
     inside = ((low > 1 / LARGEST_GATE) & (high < LARGEST_GATE)).all(0)
     outside = ((high <= 1 / LARGEST_GATE) | (low >= LARGEST_GATE)).any(0)
-    for value, error in _arguments(formulas, "domain", cells[~smooth]):
-        outside[~smooth] |= value + error <= 0  # as of a logarithm or a root
+    outside[~smooth] |= _undefined(formulas, cells[~smooth])
     known = torch.where(smooth, torch.where(inside, SMOOTH, EDGE), BROKEN)
     return torch.where(outside, OUTSIDE, known)
+
+
+def _undefined(formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
+    """True where a logarithm, root or broken power has a negative argument on all of a cell."""
+    nowhere = torch.zeros(len(cells), dtype=torch.bool)
+    for value, error in _arguments(formulas, "domain", cells):
+        nowhere |= value + error <= 0
+    return nowhere
+
+
+def _causes(formulas: Sequence[Formula], cells: Cells) -> tuple[str, ...]:
+    """Those of `CAUSES` that may break the gate in ``cells``, most likely ones first."""
+    return tuple(
+        kind
+        for kind in CAUSES
+        if any((value.abs() <= error).any() for value, error in _arguments(formulas, kind, cells))
+    )
 
 
 def _arguments(formulas: Sequence[Formula], kind: str, cells: Cells) -> Iterator[Ball]:
@@ -173,7 +194,9 @@ def critical_arguments(expression: Expression) -> dict[str, list[Expression]]:
 
 
 BATCH = 1024  # cells halved in one pass
+FAINTEST = 1e-250  # of the expression with the sign of K: below it underflow decides
 PASS_CELLS = 512  # a pass takes the time of as many cells, however few are judged in it
+MOST_CUTS = 6  # of a cell in one pass, into 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,11 +291,9 @@ class GateJudge:
     def _without_division(self, cells: Cells) -> TaylorModel:
         sheet = GatedSheet(self.gate, self.strength)
         factor = _models(sheet.factor, cells)
-        if factor.shape[-1] > 1:
-            return proved.curving(_models(sheet, cells)).sign
-        g, u, v, uu, uv, vv = _rows(factor)
-        bend = u.square() * vv - 2 * (u * v) * uv + v.square() * uu
-        return g * (uu * vv - uv.square()) - 2 * bend
+        if factor.shape[-1] == 1:
+            return _of_gate(factor)
+        return proved.curving(_models(sheet, cells)).sign
 
     @property
     def _quotient(self) -> Operation | None:
@@ -305,8 +326,7 @@ def sign_steps(judge: GateJudge, cells: Cells) -> Iterator[tuple[GateSigns, int]
 
     def cuts_of(count: int) -> int:
         nonlocal work
-        # Into 64 at most.
-        cuts = min(max(int(math.log2(PASS_CELLS / count)), 1), 6)
+        cuts = min(max(int(math.log2(PASS_CELLS / count)), 1), MOST_CUTS)
         work += max(count * 2**cuts, PASS_CELLS)
         return cuts
 
@@ -317,8 +337,7 @@ def sign_steps(judge: GateJudge, cells: Cells) -> Iterator[tuple[GateSigns, int]
 def _open_cells(known: GateSigns) -> torch.Tensor:
     """(N,): which cells to cut next."""
     chosen = torch.zeros(len(known), dtype=torch.bool)
-    # In fainter cells underflow decides the sign.
-    sizes = torch.where(known.large > 1e-250, known.open_sizes, 0.0)
+    sizes = torch.where(known.large > FAINTEST, known.open_sizes, 0.0)
     proved.choose(chosen, sizes, BATCH // 2)
     proved.choose(chosen, torch.where((sizes > 0) & ~chosen, known.large, 0.0), BATCH // 2)
     return chosen
@@ -332,3 +351,10 @@ def _rows(jet: Jet) -> list[TaylorModel]:
     """Value, u, v, uu, uv, vv of one channel, as models (N,)."""
     first, second = (proved.model(filled(jet, order))[..., 0] for order in ("first", "second"))
     return [proved.model(jet.value)[..., 0], first[0], first[1], second[0], second[1], second[2]]
+
+
+def _of_gate(jet: Jet) -> TaylorModel:
+    """A number with the sign of K, from the ``jet`` (N, 1) of a gate."""
+    g, u, v, uu, uv, vv = _rows(jet)
+    bend = u.square() * vv - 2 * (u * v) * uv + v.square() * uu
+    return g * (uu * vv - uv.square()) - 2 * bend

@@ -108,7 +108,7 @@ PRESSES = {
     ),
     "Mixture of experts: pad to the largest tree": Press(
         "/Mixture_of_experts?channels=8&head_count=4&tokens=6",
-        ".gc-pad-handle", SLIDE, counted(".gc-tree"),
+        ".gc-tree-handle", SLIDE, counted(".gc-tree"),
     ),
     "landing page: a frame of a drag on the stage": Press(
         "/?strength=1", ".gc-plane-move", ("ArrowUp", "ArrowDown"), counted(".gc-stage-space")

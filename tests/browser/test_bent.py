@@ -21,8 +21,8 @@ SMALL = 0.6  # radius of an island of a few cells
 FOUND = """({ surface: { values, ...rest }, planes }) => planes.map(plane => {
   const surface = { values: Float64Array.from(values), ...rest };
   const places = placesOf(surface, 0);
-  const normal = plane.slice(0, 3);
-  const island = islandOf(surface, fieldOf({ normal }, plane[3], places), normal);
+  const cut = planeOf(plane, [0, 0, 0]);
+  const island = islandOf(surface, fieldOf(cut, places), cut.normal);
   return island && [island.height, island.sphere, island.needed, island.measured.total, island.top];
 })"""
 

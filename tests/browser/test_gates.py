@@ -56,7 +56,7 @@ def test_it_plays_and_a_click_reads_k_bend_and_gate_and_stays_in_the_link(desk, 
         desk.wait_for_function("() => !location.search.includes('mark=30.45')")
         assert "K = undetermined" in said.inner_text()  # u < 0
         settle(desk)
-    hole = desk.evaluate(f"() => {STATE}.left.slice(-3 * {STATE}.size ** 2).some(Number.isNaN)")
+    hole = desk.evaluate(f"() => {STATE}.sides[0].at('', 20).some(Number.isNaN)")
     assert hole
     assert_drawn(desk.locator(SPACE).first)
 

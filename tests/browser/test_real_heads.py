@@ -137,8 +137,8 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
     desk.mouse.down()
     for across, down in ((0.2, 0.2), (0.85, 0.3), (0.5, 0.9)):
         desk.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"], steps=4)
-        desk.wait_for_function("!document.querySelector('.gc-heads').__gc.frame")
-        said.add(desk.locator(".gc-heads-reading").inner_text())
+        desk.wait_for_function("!document.querySelector('.gc-heads').__gc.drawing")
+        said.add(desk.locator(".gc-heads-sentence").inner_text())
         shaded = desk.locator(".gc-token").evaluate_all(
             "chips => new Set(chips.map(chip => chip.style.backgroundColor)).size"
         )
@@ -152,7 +152,7 @@ def test_a_click_opens_a_head_whose_mark_shades_the_text_without_the_server(desk
     assert at == pytest.approx([0.0, -0.8], abs=0.02)
     assert (
         desk.locator(".gc-heads-aloud").text_content()
-        == desk.locator(".gc-heads-reading").inner_text()
+        == desk.locator(".gc-heads-sentence").inner_text()
     )
     visit(desk, watch, desk.url, await_heads)
     assert desk.locator(OPENED).count() == 1

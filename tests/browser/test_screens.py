@@ -41,7 +41,7 @@ SCREENS = {  # what is seen at once, besides the title and the finding
     BENT: [".gc-pair"],
     f"{BENT}?bent_tab=Price": [*charts("price_price"), ".gc-pair canvas"],
     f"{BENT}?bent_tab=Islands": [".gc-islands-space", ".gc-islands-sentence", ".gc-islands table"],
-    f"{EXPERTS}=Decomposition": [CONTROLS, ".gc-pad-plot", ".gc-tree-plot", ".gc-tree-formula"],
+    f"{EXPERTS}=Decomposition": [CONTROLS, ".gc-tree-input", ".gc-tree-plot", ".gc-tree-formula"],
     f"{EXPERTS}=Identifiability": [CONTROLS, "[class*=st-key-chart_identifiability_counts]"],
     f"{EXPERTS}=Sample+efficiency": [CONTROLS, CHART],
     f"{EXPERTS}=Learning+curves": [CONTROLS, CHART],

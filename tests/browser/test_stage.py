@@ -33,19 +33,15 @@ STATE = "document.querySelector('.gc-stage').__gc"
 # Of planes through a surface between its two ends: accuracy, segments of the cut, loops and arcs.
 CUT = """({ size, surfaces, testValues, labels, planes }) => planes.map(numbers => {
   const strength = numbers.shift();
-  const frame = frameOf([0, 1], strength);
-  const at = values => {
-    const half = values.length / 2;
-    return between(values, half, frame, new Float64Array(half));
-  };
+  const at = values => frameOf(Float64Array.from(values), values.length / 2, strength);
   const places = at(surfaces);
-  const plane = planeOf(numbers.slice(0, 3), numbers[3], middleOf(places));
-  const field = fieldOf(plane, offsetOf(plane), places);
-  return { right: rightOf(fieldOf(plane, offsetOf(plane), at(testValues)), labels),
+  const plane = planeOf(numbers, middleOf(places));
+  const field = fieldOf(plane, places);
+  return { right: rightOf(fieldOf(plane, at(testValues)), labels),
     cut: cutOf(field, size, places), kinds: cutKinds(field, size) };
 })"""
 TILTED = """([ends, angle]) => {
-  const plane = planeOf([0, 0, 1], -0.25, [0.1, 0.2, 0.3]);
+  const plane = planeOf([0, 0, 1, -0.25], [0.1, 0.2, 0.3]);
   return ends.reduce((sum, end) => tilted(sum, end, angle), plane);
 }"""
 
@@ -183,7 +179,7 @@ def drag(page, knob, across, down):
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + across, y + down, steps=5)
-    page.wait_for_function(f"!{STATE}.frame")
+    page.wait_for_function(f"!{STATE}.drawing")
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,8 @@ and whoever copies the address gets the projector's view, without buttons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -34,7 +33,7 @@ from ui.classroom.classes import (
 )
 from ui.classroom.routes import TEACHER, base_path
 from ui.common.share import LOOPBACK, draw_qr, is_loopback, qr_svg
-from ui.components.leave import leave_for
+from ui.components.browser import leave_for
 from ui.foreign import as_words
 from ui.limits import CLASS_TOKEN_SECONDS
 
@@ -94,26 +93,31 @@ def draw_start(questions: Sequence[Question], index: int = 0) -> None:
 
 
 def _start(questions: tuple[Question, ...], index: int) -> None:
-    _leave_for(lambda: CLASSES.start(questions, index, st.context.ip_address or ""))
-
-
-def _try(act: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what ``act`` does; the next run says why it is refused."""
     try:
-        return act(*arguments)
+        _leave_for(*CLASSES.start(questions, index, st.context.ip_address or ""))
     except Refused as refused:
         st.session_state[PROBLEM] = str(refused)
 
 
-def _leave_for(act: Callable[[], tuple[str, str]]) -> None:
-    """Let the next run go to the class that ``act`` returns, which sets the teacher's cookie."""
-    if token := _try(lambda: CLASSES.token(*act())):
-        st.session_state[LEAVING] = f"{base_path()}/teach/{token}"
+def _renew(room: Room) -> None:
+    try:
+        _leave_for(*CLASSES.renew(room.code, room.secret))
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
+
+
+def _leave_for(code: str, secret: str) -> None:
+    """Let the next run go to the class, which sets the teacher's cookie."""
+    st.session_state[LEAVING] = f"{base_path()}/teach/{CLASSES.token(code, secret)}"
+
+
+def draw_room(room: Room) -> None:
+    """Draw the question with its choices, who has answered, and the teacher's buttons."""
+    _draw_screen(room)
 
 
 @st.fragment(run_every=EVERY_SECONDS)
-def draw_room(room: Room) -> None:
-    """Draw the question with its choices, who has answered, and the teacher's buttons."""
+def _draw_screen(room: Room) -> None:
     try:
         now = CLASSES.overview(room.code)
     except Refused:
@@ -124,16 +128,13 @@ def draw_room(room: Room) -> None:
     for i in range(len(now.question.choices)):
         _draw_choice(now, i)
     # Also after the reveal: a button that stands at another place would lose the focus.
-    here = max(now.here, now.answered)  # of those whose phone shows the question
-    st.progress(now.answered / max(1, here), f"{now.answered} of {here} have answered")
+    st.progress(now.answered / max(1, now.here, now.answered), answered_text(now))
     link = student_link(room.code)
     if room.secret:
         _draw_buttons(room, now, link)
     if room.secret and is_loopback(link):
         st.warning(LOOPBACK, icon=":material/wifi_off:")
-    door = "" if now.door_open else ", the door is closed"
-    join = as_words(link.partition("//")[2])
-    st.markdown(f"Join: **{join}** · {now.joined} have joined{door}")
+    st.markdown(f"Join: **{as_words(link.partition('//')[2])}** · {joined_text(now)}")
     if room.secret and (problem := st.session_state.pop(PROBLEM, "")):
         st.warning(problem)
 
@@ -189,8 +190,8 @@ def _draw_buttons(room: Room, now: Overview, link: str) -> None:
             st.button(
                 "New code",
                 key="class_renew",
-                on_click=_leave_for,
-                args=(lambda: CLASSES.renew(room.code, room.secret),),
+                on_click=_renew,
+                args=(room,),
                 help="For a class that strangers have joined: it goes on at this question without"
                 " votes, and students open the new link.",
             )
@@ -214,15 +215,35 @@ def _draw_buttons(room: Room, now: Overview, link: str) -> None:
 
 
 def _act(room: Room, action: str) -> None:
-    _try(CLASSES.act, room.code, room.secret, action, room.index)
+    try:
+        CLASSES.act(room.code, room.secret, action, room.index)
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
 
 
 def _open(room: Room) -> None:
-    _try(CLASSES.open, room.code, room.secret, st.session_state["class_question"])
+    try:
+        CLASSES.open(room.code, room.secret, st.session_state["class_question"])
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
 
 
 def _offer(room: Room) -> None:
-    st.session_state[TOKEN] = _try(CLASSES.token, room.code, room.secret) or ""
+    try:
+        st.session_state[TOKEN] = CLASSES.token(room.code, room.secret)
+    except Refused as refused:
+        st.session_state[PROBLEM] = str(refused)
+
+
+def answered_text(now: Overview) -> str:
+    """Say how many have answered, of those whose phone shows the question."""
+    here = max(now.here, now.answered)
+    return f"{now.answered} of {here} have answered"
+
+
+def joined_text(now: Overview) -> str:
+    """Say how many have joined, and whether anybody else can."""
+    return f"{now.joined} have joined" + ("" if now.door_open else ", the door is closed")
 
 
 def student_link(code: str) -> str:

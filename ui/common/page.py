@@ -27,7 +27,7 @@ from ui.common.links import change_link, current_link
 from ui.common.present import STYLE as PRESENT_STYLE
 from ui.common.present import draw_presets, steps_of
 from ui.common.share import draw_share
-from ui.components.history import keep_steps
+from ui.components.browser import keep_steps
 from ui.drawing.palette import css_variables
 from ui.work import streamlit_fixes
 from ui.work.log import reported

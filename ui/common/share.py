@@ -15,7 +15,7 @@ import streamlit as st
 
 from ui.common.links import CAMERA, current_link
 from ui.common.simplified import HIDE, LOCK, VIEW, View
-from ui.components.camera import camera_now
+from ui.components.browser import camera_now
 
 CHOOSE_HIDDEN, CHOOSE_LOCKED = "share_hide", "share_lock"
 

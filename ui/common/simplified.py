@@ -21,7 +21,6 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ui.common.links import put_in_link
 from ui.foreign import as_code
 from ui.limits import LINK_CONTROLS, QUOTED_CHARACTERS
 
@@ -76,8 +75,7 @@ def draw_note(view: View) -> None:
         key="show_all_controls",
         type="tertiary",
         icon=":material/tune:",
-        on_click=put_in_link,
-        kwargs={HIDE: "", LOCK: ""},
+        on_click=_show_all,
     )
     if view.unknown:
         names = ", ".join(as_code(name[:QUOTED_CHARACTERS]) for name in view.unknown)
@@ -85,6 +83,11 @@ def draw_note(view: View) -> None:
             f"The link hides or locks {names}, which no control on this page is called.",
             icon=":material/link_off:",
         )
+
+
+def _show_all() -> None:
+    for parameter in (HIDE, LOCK):
+        st.query_params.pop(parameter, None)
 
 
 def apply() -> None:

@@ -1,9 +1,7 @@
-// Python's large data: a header, and arrays that are fetched from an address of their own.
-
-// The header comes with every run of the page; the arrays, megabytes, once from an address of their
-// own. For a moment nothing may be there, while a run of the page drops and renews it. A run that grows may
-// send more than a connection carries: while its frames load, newer ones wait, and only the newest of
-// them are loaded.
+// Python's large data: a header comes with every run of the page; the arrays, megabytes, once from
+// an address of their own. For a moment nothing may be there, while a run of the page drops and
+// renews it. A run that grows may send more than a connection carries: while its frames load,
+// newer ones wait, and only the newest of them are loaded.
 const MOST_LOADS = 4; // for the pictures of a page, and those just before
 const TRIES = 6;
 const PAUSE = 200; // milliseconds before the second try; each pause is twice the one before
@@ -18,7 +16,9 @@ async function newest(state, address) {
   }
   const arrival = load(address, isNewest);
   state.coming = address;
-  state.arrival = arrival.catch(() => {}).then(() => { if (state.coming === address) state.coming = null; });
+  state.arrival = arrival.catch(() => {}).then(() => {
+    if (state.coming === address) state.coming = null;
+  });
   return arrival;
 }
 
@@ -42,31 +42,33 @@ async function fetchAgain(address, isNewest) {
   }
 }
 
-// Takes the data of one run: `adopt(root, state, header, buffer, address)` draws them once their arrays are there,
-// then a message may be sent. `loaded` names them in the sentence of an error, which stands in `error`.
-function takeData(root, state, data, error, loaded, adopt) {
-  const header = headerIn(data);
+// Takes the data of one run: `adopt(state, header, buffer, address)` draws them once their arrays
+// are there, then a message may be sent. `loaded` names them in the sentence of an error.
+function takeData(state, data, loaded, adopt) {
+  const { root } = state;
+  const header = JSON.parse(new TextDecoder().decode(data));
   hear(state, header.heard);
   const address = new URL(header.source, document.baseURI).href;
+  const error = state.find('error');
   root.dataset.stale = 'true'; // until it is drawn
   newest(state, address).then(buffer => {
     if (!buffer || !root.isConnected) return;
     delete root.dataset.stale;
     error.textContent = '';
-    adopt(root, state, header, buffer, address);
-    post(root, state);
+    adopt(state, header, buffer, address);
+    post(state);
   }).catch(({ message }) => {
     delete root.dataset.stale;
     error.textContent = `${loaded} could not be loaded: ${message}`;
   });
 }
 
-const headerIn = bytes => JSON.parse(new TextDecoder().decode(bytes));
-
 const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Float32Array };
+
 function unpack(entries, buffer) {
   return Object.fromEntries(Object.entries(entries).map(([name, { shape, offset, bytes }]) => {
     const count = shape.reduce((p, q) => p * q, 1);
-    return [name, new KINDS[bytes](buffer.slice(offset, offset + bytes * count))]; // a copy: numbers must be aligned
+    const copy = buffer.slice(offset, offset + bytes * count); // numbers must be aligned
+    return [name, new KINDS[bytes](copy)];
   }));
 }

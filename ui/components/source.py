@@ -11,105 +11,56 @@ import streamlit as st
 from ui.drawing import palette
 
 HERE = Path(__file__).parent
-# One surface that the browser draws by itself: shared, as the files beside this one are.
+MESSAGES = ("wire.js", "svg.js")
+# One surface that the browser draws by itself.
 SURFACE = (
-    "address.js",
+    *MESSAGES,
+    "motion.js",
     "surface/vectors.js",
     "surface/mesh.js",
+    "surface/cut.js",
     "surface/shaders.js",
     "surface/webgl.js",
     "surface/painter.js",
-    "surface/traces.js",
     "surface/view.js",
     "surface/turning.js",
+    "surface/hand.js",
 )
 # A component's script is these files as one module, in this order: they share their names, none
 # imports another, and the last one exports the function that Streamlit calls. Beside a file may be
 # a style sheet of its name.
-SCRIPTS = {
-    "pad": ("wire.js", "svg.js", "pad/picture.js", "pad/pad.js"),
-    "draw": ("wire.js", "svg.js", "draw/picture.js", "draw/hand.js", "draw/draw.js"),
-    "strip": ("wire.js", "svg.js", "strip/strip.js"),
-    "tree": ("wire.js", "svg.js", "tree/entry.js", "tree/picture.js", "tree/tree.js"),
+SCRIPTS: dict[str, tuple[str, ...]] = {
+    "draw": (*MESSAGES, "draw/picture.js", "draw/hand.js", "draw/draw.js"),
+    "strip": (*MESSAGES, "strip/strip.js"),
+    "tree": (*MESSAGES, "tree/entry.js", "tree/picture.js", "tree/tree.js"),
     "keys": (
-        "wire.js",
-        "svg.js",
         *SURFACE,
-        "motion.js",
-        "surface/plane.js",
-        "surface/cut.js",
-        "surface/hand.js",
-        "keys/theory.js",
-        "keys/snapping.js",
-        "keys/plane.js",
-        "keys/space.js",
-        "keys/breaking.js",
-        "keys/cutting.js",
-        "keys/reveal.js",
-        "keys/words.js",
-        "keys/keys.js",
+        *(
+            f"keys/{name}.js"
+            for name in (
+                "theory", "snapping", "plane", "space", "breaking", "cutting", "words", "keys",
+            )
+        ),
     ),
-    "stage": (
-        "wire.js",
-        "svg.js",
-        "arrays.js",
-        *SURFACE,
-        "motion.js",
-        "surface/plane.js",
-        "surface/cut.js",
-        "stage/square.js",
-        "surface/hand.js",
-        "stage/playing.js",
-        "stage/scene.js",
-        "stage/stage.js",
-    ),
-    "pair": (
-        "wire.js",
-        "svg.js",
-        "arrays.js",
-        *SURFACE,
-        "motion.js",
-        "surface/plane.js",
-        "pair/map.js",
-        "pair/classes.js",
-        "pair/pair.js",
-    ),
-    "islands": (
-        "wire.js",
-        "svg.js",
-        "arrays.js",
-        *SURFACE,
-        "motion.js",
-        "surface/plane.js",
-        "surface/cut.js",
-        "surface/hand.js",
-        "islands/glass.js",
-        "islands/islands.js",
-    ),
+    "stage": (*SURFACE, "arrays.js", "stage/square.js", "stage/question.js", "stage/stage.js"),
+    "pair": (*SURFACE, "arrays.js", "pair/map.js", "pair/classes.js", "pair/pair.js"),
+    "islands": (*SURFACE, "arrays.js", "islands/glass.js", "islands/islands.js"),
     "heads": (
-        "wire.js",
-        "svg.js",
-        "arrays.js",
         *SURFACE,
-        "heads/affine.js",
-        "heads/glass.js",
-        "heads/text.js",
-        "heads/wall.js",
-        "heads/chart.js",
-        "heads/sheet.js",
-        "heads/heads.js",
+        "arrays.js",
+        *(
+            f"heads/{name}.js"
+            for name in ("affine", "glass", "text", "wall", "chart", "sheet", "heads")
+        ),
     ),
-    "history": ("history/history.js",),
-    "camera": ("camera/camera.js",),
-    "turn": ("turn/turn.js",),
-    "figures": (
-        "figures/load_plotly.js",
-        "figures/collect.js",
-        "figures/files.js",
-        "figures/figures.js",
-    ),
-    "leave": ("leave/leave.js",),
-}
+    "history": ("history.js",),
+    "camera": ("camera.js",),
+    "turn": ("turn.js",),
+    "leave": ("leave.js",),
+    "top": ("top.js",),
+    "figures": ("figures/collect.js", "figures/files.js", "figures/figures.js"),
+    "saved": (*SURFACE, "figures/saved.js"),
+}  # fmt: skip
 SCRIPTS["one_file"] = (*SCRIPTS["pair"], "one_file/one_file.js")
 
 

@@ -1,8 +1,6 @@
-// What the drawings in SVG share: elements, the pointer's position, directions of the arrow keys.
-// Comes before the script of a component that uses it (see source.py).
+// What is drawn in SVG and moved by hand: elements, pointers, and arrow keys.
 
 const SVG = 'http://www.w3.org/2000/svg';
-const PAD_MOVED = 'gc-pad-moved'; // on the document: { pad, places }, after every drawing of a pad
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 function assign(node, attributes) {
@@ -23,8 +21,8 @@ function pixelOf(svg, size, event) {
   return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
 }
 
-// Except on nodes that are `isMine`, a finger scrolls the page. Chromium applies `touch-action` to the
-// whole picture, not to shapes within it, and would end a drag in the middle.
+// Except on nodes that are `isMine`, a finger scrolls the page. Chromium applies `touch-action` to
+// the whole picture, not to shapes within it, and would end a drag in the middle.
 function keepTouch(svg, isMine) {
   svg.addEventListener('touchstart', event => {
     if (isMine(event.target)) event.preventDefault();
@@ -32,8 +30,33 @@ function keepTouch(svg, isMine) {
 }
 
 // One unit is one pixel, so that text and touch areas keep their size in a narrow column.
-function redrawOnResize(svg, redraw) {
-  const observer = new ResizeObserver(() => { if (svg.isConnected) redraw(); }); // it hears of leaving, too
-  observer.observe(svg);
-  return observer;
+function redrawOnResize(node, redraw) {
+  const observer = new ResizeObserver(() => { if (node.isConnected) redraw(); }); // of leaving, too
+  observer.observe(node);
+}
+
+const isChord = event => event.ctrlKey || event.altKey || event.metaKey;
+
+// Lets pointers and arrow keys move what stands on a node: `take(event)` returns what a press
+// holds, or nothing; `drag(event, hold)` and `step(way, event)` move it; `release` ends either.
+function listenToHand(node, { take, drag, step, release }) {
+  const held = new Map(); // by pointer
+  node.addEventListener('pointerdown', event => {
+    const hold = event.button === 0 && take(event);
+    if (!hold) return;
+    node.setPointerCapture(event.pointerId);
+    held.set(event.pointerId, hold);
+  });
+  node.addEventListener('pointermove', event => {
+    if (held.has(event.pointerId)) drag(event, held.get(event.pointerId));
+  });
+  node.addEventListener('lostpointercapture', event => {
+    if (held.delete(event.pointerId)) release();
+  });
+  node.addEventListener('keydown', event => {
+    const way = ARROWS[event.key];
+    if (!way || isChord(event) || step(way, event) === false) return;
+    event.preventDefault();
+  });
+  node.addEventListener('keyup', event => { if (ARROWS[event.key]) release(); });
 }

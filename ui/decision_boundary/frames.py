@@ -147,7 +147,8 @@ def sampled_run(
                                for side, name in variants.items()])])  # fmt: skip
     order = [(*known, *new).index(frame) for frame in drawn]
     both = zip(variants, zip(*parts, strict=True), strict=True)
-    return SampledRun(drawn, sizes, {side: _gathered(own, order) for side, own in both})
+    sides = {side: _gathered(own, order) for side, own in both}
+    return SampledRun(drawn, sizes, sides)
 
 
 def _gathered(parts: Sequence[Any], order: list[int]) -> Any:

@@ -167,11 +167,10 @@ def split_text(own: OwnData, train_share: float) -> str:
 # --- What visitors do -----------------------------------------------------------------------------
 
 
-def _on_draw() -> None:
-    drawing = square.drawn("own_draw")
-    put_in_link(drawing=encode_drawing(*drawing))
+def _on_draw(points: tuple[Point, ...], labels: tuple[int, ...]) -> None:
+    put_in_link(drawing=encode_drawing(points, labels))
     try:
-        drawn_own(drawing)
+        drawn_own((points, labels))
         put_in_link(table="")
     except OwnDataError:  # said where it is drawn; a table stays in use until there are enough
         pass

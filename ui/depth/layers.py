@@ -277,10 +277,8 @@ def choose(row: Any, training: Any) -> Stack:
             help=section("depth", "first_seed", count=SEEDS),
             **LINK,
         )
-        fields |= {
-            "first_seed": first,
-            "live": live_stacks(TrainedRequest(seed=first)) is not None,
-        }
+        live = live_stacks(TrainedRequest(seed=first)) is not None
+        fields |= {"first_seed": first, "live": live}
     return Stack(kind, **fields)
 
 

@@ -14,14 +14,12 @@ from ui.common.formatting import short, vector_text
 from ui.common.lessons import section
 from ui.common.links import LINK, link_value, parse_numbers, put_in_link
 from ui.common.page import draw_finding
-from ui.components.pad import Handle, pad
 from ui.components.tree import tree
-from ui.drawing import palette
 from ui.experts import shared
 from ui.experts.shared import NO_GATE, RANDOM, Model
 from ui.limits import EXPERTS_CHANNELS
 
-PAD, TREE = "experts_point", "experts_tree"
+TREE = "experts_tree"
 SPARE = 480  # pixels of the window's height that all but the tree takes
 EXTENT = 1.0  # of the input's square
 POINT = (-0.6, 0.4)  # the input that is shown first
@@ -50,22 +48,10 @@ def draw() -> None:
     charts = c.Charts("decomposition")
 
     draw_finding(entry_text(entry))
-    picture, beside = st.container(key="first").container().columns([10, 3])
-    with beside:
-        pad(
-            key=PAD,
-            handles=[Handle("x", *point, palette.ACCENT)],
-            extent=EXTENT,
-            label="The input x",
-            x_name="x₁",
-            y_name="x₂",
-            on_move=on_point,
-        )
-        place = model.position
-        if model.granularity == "headwise" and place in MULTIPLIES:
-            place += "_head"
-        st.caption(section("experts", f"formula_{place.replace(' ', '_')}"))
-    with picture:
+    place = model.position
+    if model.granularity == "headwise" and place in MULTIPLIES:
+        place += "_head"
+    with st.container(key="first"):
         tree(
             key=TREE,
             label=entry_alt(model, entry, channel),
@@ -76,12 +62,11 @@ def draw() -> None:
             numbers=browser_numbers(model, channel),
             strength=model.strength,
             point=point,
-            pad=PAD,
             expert=expert,
             spare=SPARE,
-            on_strength=lambda x: put_in_link(gate_lambda="" if x == 1 else f"{x:g}"),
-            on_expert=lambda name: put_in_link(expert=name),
+            on_leave=on_leave,
         )
+    st.caption(section("experts", f"formula_{place.replace(' ', '_')}"))
     charts.tables["terms"] = term_columns(entry)
     charts.draw_footer(section("experts", "decomposition", **explained(model, entry, channel)))
     code = st.expander("The same from the library", key="code", on_change="rerun", **LINK)
@@ -102,12 +87,11 @@ def parse_point(text: str) -> tuple[float, float] | None:
     return numbers[0], numbers[1]
 
 
-def on_point() -> None:
-    """Write the input into the link once the visitor lets go of it."""
-    moved = st.session_state[PAD]["moved"]
-    if moved["done"]:
-        text = ",".join(f"{moved[axis]:.4g}" for axis in "xy")
-        put_in_link(input="" if parse_point(text) == POINT else text)
+def on_leave(point: tuple[float, float], strength: float, expert: str) -> None:
+    """Write input, strength and followed expert into the link once the visitor lets go of them."""
+    text = ",".join(f"{x:.4g}" for x in point)
+    linked = "" if strength == 1 else f"{strength:g}"
+    put_in_link(input="" if point == POINT else text, gate_lambda=linked, expert=expert)
 
 
 def browser_numbers(model: Model, channel: int) -> dict[str, Any]:

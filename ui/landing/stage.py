@@ -14,7 +14,7 @@ from gating_core.experiments.comparison import (
 from gating_core.geometry import square_grid
 from ui.common.bar import PAGES
 from ui.common.links import link_value, parse_plane, put_in_link
-from ui.components.stage import Plane, Scene, stage
+from ui.components.stage import Plane, stage
 from ui.landing.pair import Result, fair_texts
 from ui.landing.picture import Stage, measure_stage
 from ui.work.cache import cached
@@ -27,22 +27,6 @@ GRID_SIZE = 41  # points along each side: a frame of a drag takes half as long a
 def stage_of(setting: Setting, _run: TrainedRun, _sweep: StrengthSweep) -> Stage:
     """Sample the gated model at both ends of its gate, with its test points."""
     return measure_stage(_run, _sweep, square_grid(GRID_SIZE))
-
-
-@cached()
-def scene_of(setting: Setting, flat: bool, _run: TrainedRun, _sweep: StrengthSweep) -> Scene:
-    """Return what the stage draws of them; ``flat`` says that the surface at strength 0 is."""
-    found = stage_of(setting, _run, _sweep)
-    return Scene(
-        found.strengths.tolist(),
-        found.surfaces,
-        found.test_values,
-        found.test_points,
-        found.test_labels,
-        found.planes,
-        found.corners,
-        flat,
-    )
 
 
 def draw_stage(result: Result) -> None:
@@ -66,10 +50,10 @@ def draw_numbers(result: Result) -> None:
 
 def draw_surface(result: Result, key: str, *, ask: bool = False, hold: bool = False) -> None:
     """Draw the surface with the plane of the link; see `ui.components.stage.stage`."""
-    flat = bool(result.pair.right.surface.proof[0])
     stage(
-        scene_of(result.run.setting, flat, result.run, result.sweep),
+        stage_of(result.run.setting, result.run, result.sweep),
         key=key,
+        flat=bool(result.pair.right.surface.proof[0]),
         strength=STRENGTHS[result.frame],
         plane=linked_plane(),
         on_leave=_on_leave,

@@ -1,4 +1,4 @@
-"""Facts of lessons, computed from the models: the numbers in a text, and the correct answer.
+"""Facts of lessons, computed from the models: numbers, correct answers, and what is ticked off.
 
 A lesson is a row of `FACTS`. The files of lessons say which answer is correct; a test compares.
 """
@@ -9,25 +9,38 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import streamlit as st
 
-from gating_core.experiments.comparison import covered_share, first_plane, strengths_model
+from gating_core.experiments.comparison import (
+    STRENGTHS,
+    covered_share,
+    first_plane,
+    strengths_model,
+)
 from gating_core.geometry import CURVED, affine_hull, measure_surface, square_grid
-from gating_core.theory import BENT, KeySurface, four_key_curvature, key_sign
+from gating_core.theory import (
+    BENT,
+    KeySurface,
+    barycentric_coordinates,
+    four_key_curvature,
+    key_sign,
+)
 from gating_core.training import mean_interval
 from ui.bent import islands
 from ui.claims.shared import Source, frozen, judged
 from ui.common import formatting
 from ui.common.formatting import percent, points_text, short
 from ui.common.lessons import fill
+from ui.common.links import link_value, parse_plane
 from ui.depth import layers
 from ui.depth.shared import bundled, exponent_text
 from ui.gates.picture import range_text
 from ui.keys import four_keys
-from ui.landing.page import bundled_result
+from ui.landing.page import bundled_result, linked_frame
 from ui.landing.pair import Result
-from ui.landing.stage import stage_of
+from ui.landing.stage import linked_plane, stage_of
 from ui.learn.lessons import Lesson, lessons
-from ui.learn.pictures import ALIGNED_STACK, SHAPES, full_gate
+from ui.learn.pictures import ALIGNED_STACK, LOOPS, SHAPES, State, full_gate, own_gate
 from ui.manifold import misleading
 from ui.work import pool
 from ui.work.cache import cached
@@ -39,6 +52,8 @@ STEEP = 1.0  # K that a ring proves, 1 / length^2
 # Of the choices of *keys*: inside, farther out, on the edge.
 FOURTH_KEYS = ((0.0, -0.25), (0.5, -4.0), (0.0, -2.0))
 LAYERS = (4, 8, 16)
+NEARLY_CLOSED = 0.1  # a gate's strength: the fitted plane cuts no ring there
+FIFTYFOLD = 50
 WHERE = {2: 1, 3: 0}  # dimension of the outputs' hull: the choice of *hull*, if some lie outside
 
 
@@ -264,4 +279,95 @@ FACTS: dict[str, Callable[[Lesson], Facts]] = {
     "hull": _hull, "flat": _flat, "multiply": _multiply, "bent": _bent, "plane": _plane,
     "loops": _loops, "layers": _layers, "misleading": _misleading, "keys": _keys,
     "island": _island,
+}  # fmt: skip
+
+
+# --- Checks of what a lesson asks to try, from the state that its link says ----------------------
+
+
+def _strength(state: State) -> float:
+    return STRENGTHS[linked_frame(float(state.base["strength"]))]
+
+
+def _model(state: State) -> four_keys.FourKeys:
+    return four_keys.linked_model(four_keys.model_of(state.base))
+
+
+def _three(state: State) -> KeySurface:
+    """The surface over three keys."""
+    return surface_of(_model(state))
+
+
+def ring(state: State) -> bool:
+    """Return whether the visitor's plane cuts only closed rings at a nearly closed gate."""
+    strength, plane = _strength(state), linked_plane()
+    if plane is None or not 0 < strength <= NEARLY_CLOSED:
+        return False
+    result = bundled_result(state.base["task"])
+    cut = stage_of(result.run.setting, result.run, result.sweep).cut(strength, plane)
+    return cut.loops > 0 and not cut.lines
+
+
+def closed(state: State) -> bool:
+    """Return whether the gate is closed again."""
+    return _strength(state) == 0
+
+
+def least_gain(state: State) -> bool:
+    """Return whether the task is shown, with its gate open, on which the gate gains least."""
+    means = {name: mean_interval(gains(bundled_result(name))).mean for name in LOOPS}
+    least = min(means, key=means.__getitem__)
+    return st.session_state.get("task") == least and _strength(state) == 1
+
+
+def corner(state: State) -> bool:
+    """Return whether one weight at the marked point is nearly all."""
+    surface = _three(state)
+    at = surface.keys.new_tensor([_model(state).at])
+    return float(surface.weights(at).max()) >= WHOLE_WEIGHT
+
+
+def curve(state: State) -> bool:
+    """Return whether the three keys lie on one line."""
+    return affine_hull(_three(state).keys).dimension < 2
+
+
+def dome_outside(state: State) -> bool:
+    """Return whether the surface is a dome though key 4 lies outside the triangle of the others."""
+    model = _model(state)
+    values = KeySurface(model.keys, model.biases, model.values).values
+    is_dome = key_sign(model.keys).sign == 1 and affine_hull(values).dimension == 3
+    return is_dome and bool(barycentric_coordinates(model.keys).min() < 0)
+
+
+def bends(state: State) -> bool:
+    """Return whether the visitor's gate bends the surface and does not curve it."""
+    formula = str(st.session_state.get("formula") or "")
+    return bool(formula) and own_gate(formula).whole.word == BENT
+
+
+def fiftyfold(state: State) -> bool:
+    """Return whether the first layer is shown after which K is fifty times that after the first."""
+    k = at_origin()
+    return layers.linked_layer(None) == int(np.argmax(k >= FIFTYFOLD * k[0])) + 1
+
+
+def invented(state: State) -> bool:
+    """Return whether another picture is shown that invents curvature on a flat surface."""
+    name = st.session_state.get("fooled", state.base["fooled"])
+    return name != state.base["fooled"] and misleading.picture(name).flat
+
+
+def steep_ring(state: State) -> bool:
+    """Return whether the visitor's plane cuts a ring out of the layer that proves `STEEP`."""
+    name = st.session_state.get("island_surface", state.base["island_surface"])
+    plane = link_value("island_plane", parse_plane, first_plane(name), "the first plane")
+    island = islands.island_of(name, plane)
+    return island is not None and (island.needed_gaussian or 0.0) >= STEEP
+
+
+CHECKS: dict[str, Callable[[State], bool]] = {
+    "corner": corner, "curve": curve, "ring": ring, "bends": bends, "closed": closed,
+    "least gain": least_gain, "fiftyfold": fiftyfold, "invented": invented,
+    "dome outside": dome_outside, "steep ring": steep_ring,
 }  # fmt: skip

@@ -41,7 +41,7 @@ class Lesson:
     that the picture starts with, and those that the reveal leads to. ``choices`` are numbered from
     1 in links, which stay valid when they are shown in another ``order``: their indices, as the
     file lists them. ``correct`` is the index of the correct one. ``check`` names what the page
-    checks when the visitor tries something, a key of `ui.learn.checks.CHECKS`. ``alt`` says what
+    checks when the visitor tries something, a key of `ui.learn.facts.CHECKS`. ``alt`` says what
     the picture shows before the reveal and after it.
     """
 

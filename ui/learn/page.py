@@ -1,7 +1,13 @@
-"""The page *Learn*: a picture, a guess, the reveal, the answer in numbers, something to try."""
+"""The page *Learn*: a picture, a guess, the reveal, the answer in numbers, something to try.
+
+Where a visitor stands is in session and link:
+``lesson=keys&guess=multiply-3.keys-1&done=multiply``. Choices are counted from 1. A guess that the
+session has cannot be changed by a link.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -11,17 +17,17 @@ from ui.classroom.classes import Question, plain
 from ui.classroom.room import Room, draw_ended, draw_room, draw_start, find_room
 from ui.common.bar import PAGES
 from ui.common.lessons import section
+from ui.common.links import link_value
 from ui.common.page import draw_finding
 from ui.common.present import offer_steps
-from ui.learn.checks import CHECKS
-from ui.learn.course import COURSE, Course, current, put_in_link
-from ui.learn.facts import after_text, try_text
+from ui.components.browser import begin_at_top
+from ui.learn.facts import CHECKS, after_text, try_text
 from ui.learn.handout import answer_key, handout
 from ui.learn.lessons import END, WHEN, Lesson, lessons, picture
 from ui.learn.pictures import PICTURES, State, draw_picture
 
 STYLE = Path(__file__).with_name("learn.css")
-NOW = "learn_revealed"  # the lesson whose guess has just been committed
+COURSE = "learn_course"
 SHOWN = "learn_shown"  # the lesson that a class saw last
 WIDTHS = (7, 4)  # of picture and course
 FURTHER = {  # pages to go on to
@@ -31,6 +37,66 @@ FURTHER = {  # pages to go on to
     "Guide": "what is measured, and what it does not say",
 }
 OF_PICTURES = ("camera", *{name for row in PICTURES.values() for name in row.parameters})
+
+
+# --- Where a visitor stands -----------------------------------------------------------------------
+
+
+@dataclass
+class Course:
+    """The ``guesses``, an index of a choice by lesson, and the lessons whose trial is ``done``."""
+
+    guesses: dict[str, int] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+
+
+def current() -> tuple[Lesson | None, Course]:
+    """Return the lesson of the link, ``None`` at the end, and the visitor's course in the link."""
+    first, names = next(iter(lessons())), {*lessons(), END}
+    name = link_value("lesson", lambda text: text if text in names else None, first, first)
+    course: Course = st.session_state.setdefault(COURSE, Course())
+    linked = link_value("guess", parse_guesses, dict[str, int](), "no guess")
+    course.guesses = linked | course.guesses
+    course.done |= link_value("done", parse_done, set[str](), "nothing") & {*course.guesses}
+    put_in_link(course)
+    return lessons().get(name), course
+
+
+def put_in_link(course: Course) -> None:
+    """Let the link say where the visitor stands."""
+    order = [name for name in lessons() if name in course.guesses]
+    texts = {
+        "guess": ".".join(f"{name}-{course.guesses[name] + 1}" for name in order),
+        "done": ".".join(name for name in order if name in course.done),
+    }
+    for name, text in texts.items():
+        if not text:
+            st.query_params.pop(name, None)
+        elif st.query_params.get(name) != text:
+            st.query_params[name] = text
+
+
+def parse_guesses(text: str) -> dict[str, int] | None:
+    """Return the guesses of "multiply-3.keys-1"; ``None`` if one of them is none."""
+    guesses = {}
+    for part in text.split("."):
+        name, _, number = part.partition("-")
+        numbers = (
+            [str(n) for n, _ in enumerate(lessons()[name].choices, 1)] if name in lessons() else []
+        )
+        if number not in numbers:
+            return None
+        guesses[name] = int(number) - 1
+    return guesses
+
+
+def parse_done(text: str) -> set[str] | None:
+    """Return the names of "multiply.keys"; ``None`` if one of them is no lesson."""
+    names = {*text.split(".")}
+    return names if names <= {*lessons()} else None
+
+
+# --- The page -------------------------------------------------------------------------------------
 
 
 def draw() -> None:
@@ -46,8 +112,11 @@ def draw() -> None:
         _draw_end(course)
         _draw_for_teachers(0)
         return
-    picture, side = st.columns(WIDTHS, gap="large")
     committed = lesson.name in course.guesses
+    if committed:
+        _draw_verdict(lesson, course.guesses[lesson.name])
+    begin_at_top(f"{lesson.name} {committed}")
+    picture, side = st.columns(WIDTHS, gap="large")
     if not committed:  # at once: a picture may take seconds
         with side.container(key="learn_side"):
             _draw_question(lesson)
@@ -196,23 +265,23 @@ def _commit(lesson: Lesson, key: str) -> None:
     if choice is not None and lesson.name not in course.guesses:
         _clear_picture()
         course.guesses[lesson.name] = choice
-        st.session_state[NOW] = lesson.name
         put_in_link(course)
 
 
 # --- After it -------------------------------------------------------------------------------------
 
 
+def _draw_verdict(lesson: Lesson, guess: int) -> None:
+    """Say above the picture whether the guess is right: on a phone what is beside it is below."""
+    right = guess == lesson.correct
+    colour, icon = ("green", "check_circle") if right else ("red", "cancel")
+    answer = plain(lesson.choices[lesson.correct])
+    text = "Right" if right else f"Your guess: {plain(lesson.choices[guess])} The answer"
+    draw_finding(f":{colour}[:material/{icon}:] {text}: {answer}")
+
+
 def _draw_answer(lesson: Lesson, course: Course) -> None:
-    guess = course.guesses[lesson.name]
-    new = st.session_state.pop(NOW, None) == lesson.name
-    with st.container(key="learn_answer_new" if new else "learn_answer"):
-        left, right = st.columns(2)
-        is_right = guess == lesson.correct
-        icon, colour = ("check_circle", "green") if is_right else ("cancel", "red")
-        left.markdown(f"**Your guess** :{colour}[:material/{icon}:]  \n{lesson.choices[guess]}")
-        right.markdown(f"**The answer**  \n{lesson.choices[lesson.correct]}")
-        st.markdown(after_text(lesson.name))
+    st.markdown(after_text(lesson.name))
     st.divider()
     st.markdown(f"**Try it.** {try_text(lesson.name)}")
     if lesson.name not in course.done and CHECKS[lesson.check](State(lesson, True)):

@@ -8,7 +8,7 @@ from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from tests.ui.payload import arrays_in
-from ui.components import large
+from ui.components import wire
 
 
 def test_arrays_are_packed_without_loss():
@@ -19,7 +19,7 @@ def test_arrays_are_packed_without_loss():
         "d": np.empty((0, 3)),
         "e": np.arange(6, dtype=np.uint8),
     }
-    back = arrays_in(*large.pack(arrays))
+    back = arrays_in(*wire.pack(arrays))
     for name, array in arrays.items():
         wanted = array if array.dtype == np.uint8 else array.astype("<f4")
         np.testing.assert_array_equal(back[name], wanted)
@@ -31,12 +31,12 @@ def test_large_files_that_differ_anywhere_have_different_addresses():
     other = content[:300_000] + b"1" + content[300_001:]
     store = MemoryMediaFileStorage("/media")
     names = [
-        store.load_and_get_id(large.with_head(x), "", MediaFileKind.MEDIA)
+        store.load_and_get_id(wire.with_head(x), "", MediaFileKind.MEDIA)
         for x in (content, other, content)
     ]
     assert names[0] != names[1]
     assert names[0] == names[2]
-    assert large.with_head(content)[large.HEAD :] == content
+    assert wire.with_head(content)[wire.HEAD :] == content
 
 
 class Picture:
@@ -44,17 +44,17 @@ class Picture:
 
 
 def test_what_is_sent_is_made_once_while_there_is_room_and_holds_no_picture(monkeypatch):
-    room = LRUCache(25, lambda packed: len(packed[1]))
-    monkeypatch.setattr(large, "_packed", room)
+    room = LRUCache(60, lambda packed: len(packed[1]))
+    monkeypatch.setattr(wire, "_packed", room)
     made, pictures = [], [Picture() for _ in range(3)]
 
     def packed(picture):
-        return large.packed_once(picture, lambda: (made.append(picture), np.zeros(10, "u1").data))
+        return wire.packed_once(picture, lambda: made.append(picture) or {"a": np.zeros(10, "u1")})
 
     for picture in (*pictures[:2], *pictures[:2], pictures[2], pictures[0]):
         packed(picture)
     assert made == [*pictures, pictures[0]]
-    assert room.currsize == 20
+    assert room.currsize == 52
     made.clear()
     alive = [weak for weak in room if weak() is not None]
     del picture

@@ -1,6 +1,5 @@
 """No component's message is heard that its own script cannot have sent; none draws nonsense."""
 
-import re
 from functools import partial
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 from tests.each import each
 from ui.components import draw as square
-from ui.components import heads, islands, keys, pad, pair, stage, wire
+from ui.components import heads, islands, keys, pair, stage, tree, wire
 
 NAN, BIG = float("nan"), 10**400
 TABLE = {"keys": [[0, 3.5], [-2, -2], [2, -2], [0, 0]], "biases": [0, 0, 0, -4],
@@ -22,10 +21,12 @@ MESSAGES = {  # what is checked, a sound message, other sound ones, and forged o
                                       [[]] * 2, "01", ["xy", "xy"])]
              + [{"labels": x} for x in ([0], [2, 0], [-1, 0], [True, 0], ["1", 0])]
              + [{"points": [[0, 0]] * 4, "labels": [0] * 4}]),  # three fit
-    "pad": (partial(pad._is_sound, count=2, extent=2.0),
-            {"index": 1, "x": 0.5, "y": -2.0, "done": True}, [{"x": 2}],
-            [{"index": 2}, {"index": -1}, {"index": 0.5}, {"x": 2.001}, {"y": NAN}, {"y": None},
-             {"x": "0"}, {"done": 1}]),
+    "tree": (partial(tree.is_sound, names={"", "2.1"}),
+             {"point": [0.5, -1], "strength": 0.25, "expert": "2.1"},
+             [{"strength": 1, "expert": ""}],
+             [{"point": [0, 1.001]}, {"point": [NAN, 0]}, {"point": [0]}, {"point": "00"},
+              {"point": ["0", 0]}, {"strength": 1.5}, {"strength": True}, {"strength": NAN},
+              {"expert": "3.1"}, {"expert": ["2.1"]}]),
     "heads": (partial(heads.is_sound, layers=6, count=12), {"open": [5, 11], "at": [1, -1]},
               [{"open": None, "at": None}],
               [{"open": None}, {"at": None}, {"open": [6, 0]}, {"open": [0, 12]},
@@ -68,53 +69,31 @@ def test_a_forged_message_is_not_listened_to(is_sound, message, sound, forged):
         assert not is_received(is_sound, other), other
 
 
-class Square:
-    """Return the arrays of a square, and its messages."""
-
-    def __init__(self, patch):
-        self.session = {}
-        patch.setattr(square.st, "session_state", self.session)
-        patch.setattr(square, "_component", self.mount)
-
-    def draw(self, points=(), labels=(), **options):
-        given = {"class_names": ["a", "b"], "colours": ["red", "blue"], "most": 3} | options
-        square.draw(key="k", points=points, labels=labels, on_change=lambda: None, **given)
-
-    def mount(self, *, key, data, on_drawn_change):
-        self.data, self.hear = data, on_drawn_change
-
-
 def test_what_is_drawn_comes_back_rounded_plain_and_hashable(monkeypatch):
-    page = Square(monkeypatch)
-    page.draw()
+    session, sent, heard = {}, [], []
+    monkeypatch.setattr(wire.st, "session_state", session)
+    monkeypatch.setattr(square, "_component", lambda **options: sent.append(options))
+
+    def draw(points=(), labels=()):
+        square.draw(
+            key="k",
+            points=points,
+            labels=labels,
+            on_change=lambda *drawn: heard.append(drawn),
+            class_names=["a", "b"],
+            colours=["red", "blue"],
+            most=3,
+        )
+
+    draw()
     message = {"points": [[0.5, -1], [0.12345, -0.0001]], "labels": [1, 0], "serial": 7}
-    page.session["k"] = {"drawn": message}
-    page.hear()
-    points, labels = square.drawn("k")
+    session["k"] = {"drawn": message}
+    sent[0]["on_drawn_change"]()
+    ((points, labels),) = heard
     assert (points, labels) == (((0.5, -1.0), (0.123, 0.0)), (1, 0))
     assert str(points[1][1]) == "0.0"  # not -0.0
-    page.draw(np.array(points), np.array(labels))
+    draw(np.array(points), np.array(labels))
     # A single NumPy number would turn the whole payload into a string.
-    kinds = {type(value) for value in (*page.data["points"][0], *page.data["labels"])}
-    assert (kinds, page.data["heard"]) == ({float, int}, 7)
-
-
-@each([
-    ({"points": [(0.0, 1.5)]}, "The point (0.0, 1.5) lies outside the square from -1 to 1."),
-    ({"points": [(NAN, 0.0)]}, "The point (nan, 0.0) lies outside"),
-    ({"labels": [2]}, "The label 2 is none of the 2 classes, counted from 0."),
-    ({"labels": [-1]}, "The label -1 is none"),
-    ({"labels": []}, "There are 1 points, but 0 labels."),
-    ({"most": 0}, "At most 0 points can be drawn, not 1."),
-    ({"colours": ["red"]}, "There are 2 classes, but 1 colours."),
-    ({"class_names": list("abcde")}, "in 2 to 4 classes, not in 5."),
-])  # fmt: skip
-def test_points_that_cannot_be_shown_are_refused(change, text):
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(ValueError, match=re.escape(text)):
-        Square(patch).draw(**({"points": [(0.0, 0.0)], "labels": [0]} | change))
-
-
-@each([(float("-inf"), 1.0, "is at"), (0.0, 0.0, "extent of a pad must be positive")])
-def test_a_pad_shows_finite_positions(y, extent, words):
-    with pytest.raises(ValueError, match=words):
-        pad._check([pad.Handle("value 1", 0.0, y, "red")], extent)
+    data = sent[1]["data"]
+    assert {type(value) for value in (*data["points"][0], *data["labels"])} == {float, int}
+    assert data["heard"] == 7

@@ -16,7 +16,7 @@ from gating_core.experiments.comparison import (
 from gating_core.experiments.comparison.frames import MOST_FRAMES
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 from tests.ui.payload import arrays_in
-from ui.components.pair import arrays_of, header_of
+from ui.components.pair import header_of, packed_arrays
 from ui.decision_boundary.controls import BoundaryView
 from ui.decision_boundary.film import picture_of
 from ui.decision_boundary.frames import PLANE_TOLERANCE, film_of, sample_here, sampled_run
@@ -141,12 +141,12 @@ def test_all_frames_are_below_eight_megabytes(task):
     made = film_of(run, 0, False)
     pair = picture_of(made, run, 0, some_k(made), BoundaryView()).pair
     assert len(pair.places) == len(drawn_frames(run)) == MOST_FRAMES
-    content = arrays_of(pair)
+    entries, content = packed_arrays(pair)
     assert len(content) < LARGEST_PAYLOAD_MB * 1e6
     told = [[("", "")] * MOST_FRAMES] * 2
     header = header_of(pair, scene="", frame=0, point=None, verdicts=told, names=("", ""), note="",
                        quantity="")  # fmt: skip
-    arrays = arrays_in(header["arrays"], content)
+    arrays = arrays_in(entries, content)
     np.testing.assert_array_equal(arrays["right"], pair.sides[1].values.astype("<f4"))
     assert ("leftCuts" in arrays) == (task == "blobs4")
     assert json.dumps(header, allow_nan=False)

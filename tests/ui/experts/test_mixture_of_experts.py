@@ -148,7 +148,7 @@ def test_an_entry_has_the_numbers_of_the_core():
     assert np.shape(sent["values"]) == (3, 2, 3, 2)
     assert np.shape(sent["gate"]["logits"]) == (3, 1, 2, 2)
     assert (sent["gate"]["place"], sent["channel"], sent["name"]) == ("G1", 0, "Y[1]")
-    assert sent["pad"] == data_of(app, decomposition.PAD)["key"]
+    assert sent["point"] == [*POINT]
     label = f"Output 1 of a model with a gate at G1, as a tree of 12 terms: {short(tree.value)} is"
     assert sent["label"].startswith(label)
 
@@ -165,29 +165,19 @@ def test_every_position_of_the_gate_has_its_formula(place):
 
 def test_what_is_dragged_and_clicked_goes_into_the_link_and_forged_messages_do_not():
     app = page("Decomposition")
-    moved = {"index": 0, "x": 0.25, "y": -0.5}
-    report(app, decomposition.PAD, "moved", {**moved, "done": False, "serial": 1})
-    assert "input" not in app.query_params
-    report(app, decomposition.PAD, "moved", {**moved, "done": True, "serial": 2})
-    report(app, decomposition.TREE, "moved", {"strength": 0.25, "serial": 1})
-    report(app, decomposition.TREE, "picked", {"expert": "2.1", "serial": 2})
+    moved = {"point": [0.25, -0.5], "strength": 0.25, "expert": "2.1"}
+    report(app, decomposition.TREE, "left", moved | {"serial": 1})
     names = ("input", "gate_lambda", "expert")
     linked = ["0.25,-0.5", "0.25", "2.1"]
     assert [app.query_params[name] for name in names] == linked
     sent = tree_of(app)
     assert (sent["point"], sent["strength"], sent["expert"]) == ([0.25, -0.5], 0.25, "2.1")
-    for event, message in (
-        ("moved", {"strength": 1.5, "serial": 3}), ("moved", {"strength": True, "serial": 3}),
-        ("moved", {"strength": 0.5}), ("picked", {"expert": "3.1", "serial": 4}),
-        ("picked", {"expert": ["1.1"], "serial": 4}),
-    ):  # fmt: skip
-        report(app, decomposition.TREE, event, message)
+    for change in ({"strength": 1.5}, {"expert": "3.1"}, {"point": [2, 0]}):
+        report(app, decomposition.TREE, "left", moved | change | {"serial": 2})
     assert not app.exception
     assert [app.query_params[name] for name in names] == linked
-    report(app, decomposition.TREE, "picked", {"expert": "", "serial": 5})
-    report(app, decomposition.TREE, "moved", {"strength": 1, "serial": 6})
-    home = dict(zip("xy", POINT, strict=True), index=0, done=True, serial=7)
-    report(app, decomposition.PAD, "moved", home)
+    home = {"point": [*POINT], "strength": 1, "expert": ""}
+    report(app, decomposition.TREE, "left", home | {"serial": 3})
     assert not {*names} & set(app.query_params)
     assert not mistakes(app)
 

@@ -11,10 +11,9 @@ from tests.ui.opening import data_of, header, mistakes, open_page
 from ui.classroom import room
 from ui.landing.picture import measure_stage
 from ui.learn import facts
-from ui.learn.checks import CHECKS
-from ui.learn.course import parse_done, parse_guesses
-from ui.learn.facts import FACTS, after_text, facts_of, try_text
+from ui.learn.facts import CHECKS, FACTS, after_text, facts_of, try_text
 from ui.learn.lessons import lessons
+from ui.learn.page import parse_done, parse_guesses
 from ui.learn.pictures import PICTURES
 
 PAGE = "pages/12_Learn.py"

@@ -1,4 +1,5 @@
-// Points painted and erased: the browser has the picture, and Python receives it after each stroke.
+// Points painted and erased: the browser has the picture, and Python receives it after each
+// stroke.
 
 const SPACING = 12; // pixels of a stroke for each point
 const JITTER = 7; // pixels, at most, between a sprayed point and the stroke
@@ -7,51 +8,33 @@ const DIGITS = 3; // of a coordinate
 const ERASER = -1; // the mode; the others are the classes
 const UNDOS = 100; // steps, at most, that can be taken back
 
-export default function ({ data: [data], parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector('.gc-draw');
-  const state = (root.__gc ??= {
-    id: `gc-draw-${Math.random().toString(36).slice(2)}`, mode: 0, cross: [0, 0], picture: null, stroke: null, hover: null,
-    history: [], nodes: new Map(), waiting: false, heard: 0, next: nextMessage,
-  });
-  state.report = setTriggerValue;
-  receive(root, state, data);
-  if (!state.observer) listen(root, state);
-  draw(root, state);
-}
-
-// ---- from Python ----------------------------------------------------------------------------
-
-function receive(root, state, data) {
-  state.most = data.most;
+export default function (component) {
+  const { data: [data] } = component;
+  const first = { take: takeDrawn, mode: 0, cross: [0, 0], stroke: null, hover: null, history: [] };
+  const state = stateOf(component, 'draw', 'drawn', first);
   hear(state, data.heard);
+  state.most = data.most;
   state.given = data.points.map(([x, y], i) => ({ x, y, label: data.labels[i] }));
-  build(root, state, data.class_names, data.colours);
+  if (!state.id) listen(state);
+  build(state, data.class_names, data.colours);
   adopt(state);
-  post(root, state);
+  draw(state);
+  post(state);
 }
+
+const isSame = (some, others) => JSON.stringify(some) === JSON.stringify(others);
 
 // Python's points may be older than the last stroke: that must not be lost.
 function adopt(state) {
-  if (state.stroke || state.waiting || isUnheard(state, state.flying) || isSame(state.picture, state.given)) return;
+  if (state.stroke || isOurs(state) || isSame(state.picture, state.given)) return;
   if (state.picture) remember(state, state.picture); // Undo takes back a reset, too
   state.picture = state.given;
 }
 
-const isSame = (some, others) => some?.length === others.length
-  && some.every(({ x, y, label }, i) => x === others[i].x && y === others[i].y && label === others[i].label);
-
-// ---- to Python ------------------------------------------------------------------------------
-
-// What wire.js sends next: the whole picture, with all strokes since the message in flight.
-function nextMessage(state) {
-  return state.waiting && {
-    name: 'drawn',
-    take: () => {
-      state.waiting = false;
-      const picture = state.stroke?.before ?? state.picture;
-      return { points: picture.map(({ x, y }) => [x, y]), labels: picture.map(({ label }) => label) };
-    },
-  };
+// The whole picture, with all strokes since the message in flight.
+function takeDrawn({ stroke, picture }) {
+  const points = stroke?.before ?? picture;
+  return { points: points.map(({ x, y }) => [x, y]), labels: points.map(({ label }) => label) };
 }
 
 // ---- changes by the visitor ----------------------------------------------------------------
@@ -61,27 +44,27 @@ function remember(state, picture) {
 }
 
 // A step that Undo takes back: a whole stroke, a point set by keys, a clearing.
-function finish(root, state, before) {
+function finish(state, before) {
   if (before === state.picture) {
     adopt(state); // which a stroke may have prevented
   } else {
     remember(state, before);
-    report(root, state);
+    report(state);
   }
-  draw(root, state);
+  draw(state);
 }
 
-function undo(root, state) {
+function undo(state) {
   if (state.stroke || !state.history.length) return;
   state.picture = state.history.pop();
-  report(root, state);
-  draw(root, state);
+  report(state);
+  draw(state);
 }
 
-function report(root, state) {
+function report(state) {
   state.waiting = true;
-  post(root, state);
-  say(root, [counts(state, ', '), fullness(state)].filter(Boolean).join('. '));
+  post(state);
+  tell(state, [counts(state, ', '), fullness(state)].filter(Boolean).join('. '));
 }
 
 // A stroke keeps its mode, even if another finger chooses one meanwhile.
@@ -99,7 +82,7 @@ function remove(state, isHit) {
 }
 
 // The distance of a point from the segment between two pixels.
-function distance(state, { x, y }, from, to) {
+function distance(state, { x, y }, from, to = from) {
   const [px, py] = pixelAt(state, x, y);
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
   const share = ((px - from[0]) * dx + (py - from[1]) * dy) / (dx * dx + dy * dy || 1);
@@ -107,11 +90,12 @@ function distance(state, { x, y }, from, to) {
   return Math.hypot(px - from[0] - t * dx, py - from[1] - t * dy);
 }
 
-const erase = (state, from, to) => remove(state, point => distance(state, point, from, to) <= RUBBER);
+const erase = (state, from, to) =>
+  remove(state, point => distance(state, point, from, to) <= RUBBER);
 
 // The start of a stroke, a tap or a key: at the crosshair, without jitter.
 function dab(state, at) {
-  if (modeNow(state) === ERASER) erase(state, at, at);
+  if (modeNow(state) === ERASER) erase(state, at);
   else add(state, ...state.cross);
 }
 
@@ -120,10 +104,11 @@ function spray(state, from, to) {
   const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
   let at = SPACING - state.stroke.travelled;
   for (; at <= length; at += SPACING) {
-    const [across, down] = [0, 1].map(i => from[i] + (to[i] - from[i]) * at / length);
-    if (!isOnPaper(state, across, down)) continue;
+    const spot = from.map((start, k) => start + (to[k] - start) * at / length);
+    if (!isOnPaper(state, ...spot)) continue;
     const [angle, radius] = [2 * Math.PI * Math.random(), JITTER * Math.sqrt(Math.random())];
-    add(state, ...valueAt(state, across + radius * Math.cos(angle), down + radius * Math.sin(angle)));
+    const [across, down] = [radius * Math.cos(angle), radius * Math.sin(angle)];
+    add(state, ...valueAt(state, spot[0] + across, spot[1] + down));
   }
   state.stroke.travelled = length - at + SPACING;
 }

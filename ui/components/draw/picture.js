@@ -10,40 +10,41 @@ const SHAPES = [
 ];
 const ERASER_GLYPH = 'M-6 1.5L1-5.5L6-.5L.5 5H-2.5ZM-2.5-2L3 3.5M-3.5 6.5H6';
 
-// The classes and the eraser, created anew only for other classes: otherwise the focus would be lost.
-function build(root, state, names, colours) {
+// The classes and the eraser, created anew only for other classes: otherwise the focus would be
+// lost.
+function build(state, names, colours) {
+  const { find } = state;
   const outline = JSON.stringify([names, colours]);
   if (state.outline === outline) return;
   if (state.names && state.names.length !== names.length) { // labels may be invalid now
     Object.assign(state, { stroke: null, waiting: false, history: [], picture: null });
   }
   Object.assign(state, { outline, names, colours });
-  state.nodes.clear();
   if (state.mode >= names.length) state.mode = 0;
-  const modes = root.querySelector('.gc-draw-modes');
+  const modes = find('modes');
   modes.querySelectorAll('label').forEach(label => label.remove());
-  names.forEach((name, mode) => modes.append(
-    segment(state, mode, name, make('path', { class: 'gc-draw-point', d: SHAPES[mode] }), colours[mode], mode + 1)));
-  modes.append(segment(state, ERASER, 'Eraser', make('path', { class: 'gc-draw-glyph', d: ERASER_GLYPH }), '', 'E'));
-  const hint = root.querySelector('.gc-draw-hint');
+  modes.append(...names.map((name, mode) => {
+    const path = make('path', { class: 'gc-draw-point', d: SHAPES[mode] });
+    return segment(state, mode, name, path, mode + 1);
+  }));
+  const glyph = make('path', { class: 'gc-draw-glyph', d: ERASER_GLYPH });
+  modes.append(segment(state, ERASER, 'Eraser', glyph, 'E'));
+  const hint = find('hint');
   hint.id = `${state.id}-hint`;
   const keys = names.map((_, mode) => mode + 1).join(', ');
-  hint.textContent = `Keys: ${keys} and E choose; arrows move (Shift: finer), Space paints, Delete erases.`;
-  root.querySelector('.gc-draw-plot').setAttribute('aria-describedby', hint.id);
+  hint.textContent = `Keys: ${keys} and E choose; arrows move (Shift: finer), Space paints,`
+    + ' Delete erases.';
+  find('plot').setAttribute('aria-describedby', hint.id);
 }
 
-function segment(state, mode, name, path, colour, key) {
-  const label = document.createElement('label');
-  label.className = 'gc-draw-mode';
-  label.title = `${name} (key ${key})`;
-  if (colour) label.style.setProperty('--gc-draw-colour', colour);
-  const input = document.createElement('input');
-  Object.assign(input, { type: 'radio', name: state.id, value: mode, checked: mode === state.mode });
+function segment(state, mode, name, path, key) {
   const glyph = make('svg', { viewBox: '-8 -8 16 16', 'aria-hidden': true });
   glyph.append(path);
-  const words = document.createElement('span');
-  words.textContent = name;
-  label.append(input, glyph, words);
+  const checked = mode === state.mode;
+  const input = element('input', { type: 'radio', name: state.id, value: mode, checked });
+  const label = element('label', { className: 'gc-draw-mode', title: `${name} (key ${key})` },
+    input, glyph, element('span', {}, name));
+  label.style.setProperty('--gc-draw-colour', state.colours[mode] ?? '');
   return label;
 }
 
@@ -67,91 +68,77 @@ function counts({ names, picture }, between) {
 const fullness = ({ picture, most }) => (picture.length < most ? ''
   : `${most} points: no more fit. Erase some to paint on.`);
 
-function say(root, words) {
-  root.querySelector('.gc-draw-said').textContent = words;
+function tell({ find }, words) {
+  find('said').textContent = words;
 }
 
-function draw(root, state) {
-  const svg = root.querySelector('.gc-draw-plot');
-  if (state.size !== svg.clientWidth) {
-    state.size = svg.clientWidth;
-    state.nodes.clear();
-  }
+function draw(state) {
+  const { find, picture } = state;
+  const svg = find('plot');
+  state.size = svg.clientWidth;
   if (side(state) <= 0) return; // in a hidden tab; drawn when that opens
   svg.setAttribute('viewBox', `0 0 ${state.size} ${state.size}`);
-  drawGrid(root, state);
-  drawPoints(root, state);
-  drawCross(root, state);
-  root.querySelector('.gc-draw-empty').style.display = state.picture.length ? 'none' : '';
-  root.querySelector('.gc-draw-counts').textContent = counts(state, ' · ');
-  root.querySelector('.gc-draw-full').textContent = fullness(state);
+  drawGrid(state);
+  find('points').replaceChildren(...picture.map(point => dot(state, point)));
+  drawCross(state);
+  find('empty').style.display = picture.length ? 'none' : '';
+  find('counts').textContent = counts(state, ' · ');
+  find('full').textContent = fullness(state);
   // Not `disabled`: then a button pressed by a key would lose the focus.
-  assign(root.querySelector('.gc-draw-undo'), { 'aria-disabled': !state.history.length });
-  assign(root.querySelector('.gc-draw-clear'), { 'aria-disabled': !state.picture.length });
+  assign(find('undo'), { 'aria-disabled': !state.history.length });
+  assign(find('clear'), { 'aria-disabled': !picture.length });
 }
 
-function drawGrid(root, state) {
+function drawGrid(state) {
+  const { find } = state;
   if (state.gridSize === state.size) return;
   state.gridSize = state.size;
   const [left, top] = pixelAt(state, -1, 1);
   const [right, bottom] = pixelAt(state, 1, -1);
-  assign(root.querySelector('.gc-draw-paper'), { x: left, y: top, width: right - left, height: bottom - top });
-  assign(root.querySelector('.gc-draw-empty'), { x: (left + right) / 2, y: top + (bottom - top) * 0.45 });
-  const nodes = [];
-  for (const value of [-0.5, 0, 0.5]) {
+  const [width, height] = [right - left, bottom - top];
+  assign(find('paper'), { x: left, y: top, width, height });
+  assign(find('empty'), { x: left + width / 2, y: top + height * 0.45 });
+  const lines = [-0.5, 0, 0.5].flatMap(value => {
     const [x, y] = pixelAt(state, value, value);
-    const kind = value ? 'gc-draw-line' : 'gc-draw-axis';
-    nodes.push(make('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }));
-    nodes.push(make('line', { class: kind, x1: left, x2: right, y1: y, y2: y }));
-  }
-  for (const value of [-1, 0, 1]) {
+    const kind = { class: value ? 'gc-draw-line' : 'gc-draw-axis' };
+    return [make('line', { ...kind, x1: x, x2: x, y1: top, y2: bottom }),
+      make('line', { ...kind, x1: left, x2: right, y1: y, y2: y })];
+  });
+  const numbers = [['−1', -1], ['0', 0], ['1', 1]].flatMap(([number, value]) => {
     const [x, y] = pixelAt(state, value, value);
-    const number = String(value).replace('-', '−');
-    nodes.push(make('text', { x, y: bottom + 16, 'text-anchor': 'middle' }, number));
-    nodes.push(make('text', { x: left - 7, y: y + 4, 'text-anchor': 'end' }, number));
-  }
-  root.querySelector('.gc-draw-grid').replaceChildren(...nodes);
-}
-
-function drawPoints(root, state) {
-  const layer = root.querySelector('.gc-draw-points');
-  const nodes = new Map(state.picture.map(point => [point, state.nodes.get(point) ?? dot(state, point)]));
-  // Usually a point was added at the end: the others stay as they are.
-  const kept = new Set(nodes.values());
-  for (const node of [...layer.children]) if (!kept.has(node)) node.remove();
-  [...kept].forEach((node, at) => layer.children[at] !== node && layer.insertBefore(node, layer.children[at] ?? null));
-  state.nodes = nodes;
+    return [make('text', { x, y: bottom + 16, 'text-anchor': 'middle' }, number),
+      make('text', { x: left - 7, y: y + 4, 'text-anchor': 'end' }, number)];
+  });
+  find('grid').replaceChildren(...lines, ...numbers);
 }
 
 function dot(state, { x, y, label }) {
-  const [across, down] = pixelAt(state, x, y);
-  const transform = `translate(${across.toFixed(2)} ${down.toFixed(2)})`;
-  const node = make('path', { class: 'gc-draw-point', d: SHAPES[label], transform, 'data-label': label });
+  const [across, down] = pixelAt(state, x, y).map(pixels => pixels.toFixed(2));
+  const node = make('path', { class: 'gc-draw-point', d: SHAPES[label], 'data-label': label,
+    transform: `translate(${across} ${down})` });
   node.style.setProperty('--gc-draw-colour', state.colours[label]);
   return node;
 }
 
-function drawCross(root, state) {
-  const svg = root.querySelector('.gc-draw-plot');
+function drawCross(state) {
   if (!(side(state) > 0)) return;
   const [across, down] = pixelAt(state, ...state.cross);
   const [left, top] = pixelAt(state, -1, 1);
   const [right, bottom] = pixelAt(state, 1, -1);
-  const [upright, level] = svg.querySelectorAll('.gc-draw-cross line');
+  const [upright, level] = state.find('cross').children;
   assign(upright, { x1: across, x2: across, y1: top, y2: bottom });
   assign(level, { x1: left, x2: right, y1: down, y2: down });
-  if (root.classList.contains('gc-draw-keys')) ring(root, state, [across, down]);
+  if (state.root.classList.contains('gc-draw-keys')) ring(state, [across, down]);
 }
 
-function ring(root, state, [across, down]) {
-  const r = state.mode === ERASER ? RUBBER : SPACING / 2;
-  assign(root.querySelector('.gc-draw-ring'), { cx: across, cy: down, r });
+function ring(state, [cx, cy]) {
+  assign(state.find('ring'), { cx, cy, r: state.mode === ERASER ? RUBBER : SPACING / 2 });
 }
 
 // A ring around the pointer shows the reach of the eraser.
-function hover(root, state, at) {
+function hover(state, at) {
   state.hover = at;
   const isOver = at !== null && modeNow(state) === ERASER && isOnPaper(state, ...at);
-  root.classList.toggle('gc-draw-over', isOver);
-  if (isOver) ring(root, state, at);
+  state.root.classList.toggle('gc-draw-over', isOver);
+  if (isOver) ring(state, at);
 }

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import streamlit as st
+import json
+from typing import Any
 
-from ui.components.plotly_js import plotly_url
-from ui.components.source import declare
-from ui.foreign import as_words
+from _plotly_utils import basevalidators
 
-NOT_WRITTEN = (
-    "Figures cannot be saved: the program that draws them cannot be copied into the folder static/"
-    " ({}). Whoever runs this server can make that folder writable, or start the app once where it"
-    " is."
-)
-_component = declare("figures")
+from ui.components.source import declare, script
+
+_component = declare("figures", f"const SAVED = {json.dumps(script('saved'))};\n")
+_get_module = basevalidators.get_module
+
+
+def _get_whole_module(name: str, should_load: bool = True) -> Any:
+    """Return what plotly asks for, but no module that another visitor's run is still importing.
+
+    plotly looks for pandas in ``sys.modules`` at each array. While pandas is being imported it has
+    no ``Series`` yet, and every chart of that half second ended in an error.
+    """
+    module = _get_module(name, should_load)
+    return None if getattr(getattr(module, "__spec__", None), "_initializing", False) else module
+
+
+basevalidators.get_module = _get_whole_module
 
 
 def figures(key: str, name: str, line: str) -> None:
@@ -24,9 +34,4 @@ def figures(key: str, name: str, line: str) -> None:
         name: What the names of files begin with.
         line: Printed in each file: where it comes from.
     """
-    try:
-        url = plotly_url()
-    except OSError as error:
-        st.error(NOT_WRITTEN.format(as_words(error.strerror or "no reason is given")))
-    else:
-        _component(key=key, data={"plotly": url, "name": name, "line": line})
+    _component(key=key, data={"name": name, "line": line})

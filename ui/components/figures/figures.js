@@ -1,23 +1,24 @@
-// Saves what is on the page, as it is seen: the browser draws it again, larger or into a file of its own.
+// Saves what is on the page, as it is seen: the browser draws it again, larger or into a file.
 
 const KEPT_MS = 60000; // a saved file's address, for slow disks
 
 export default function ({ data: [header], parentElement }) {
   const root = parentElement.querySelector('.gc-figures');
-  const find = selector => root.querySelector(selector);
-  const [which, status] = [find('.gc-figures-which'), find('.gc-figures-status')];
+  const [which, status] = ['which', 'status'].map(name => root.querySelector(`.gc-figures-${name}`));
   const buttons = [...root.querySelectorAll('button')];
   const state = (root.gcFigures ??= { busy: false });
   state.header = header;
+  const chosen = () => state.pictures[which.selectedIndex];
   const allow = () => buttons.forEach(button => {
-    const picture = state.pictures[which.selectedIndex];
-    button.disabled = state.busy || !picture || (button.dataset.kind === 'svg' && !picture.root._fullLayout);
+    const isChart = Boolean(chosen()?.root._fullLayout);
+    const fits = { svg: isChart, html: !isChart }[button.dataset.kind] ?? true;
+    button.disabled = state.busy || !chosen() || !fits;
   });
   const look = () => {
-    const chosen = which.value;
+    const before = which.value;
     state.pictures = picturesOnPage();
     which.replaceChildren(...state.pictures.map(({ title }) => new Option(title, title)));
-    if (state.pictures.some(({ title }) => title === chosen)) which.value = chosen;
+    if (state.pictures.some(({ title }) => title === before)) which.value = before;
     status.textContent = state.pictures.length ? '' : 'There is no figure on the screen.';
     allow();
   };
@@ -26,12 +27,12 @@ export default function ({ data: [header], parentElement }) {
   which.onchange = allow;
   buttons.forEach(button => {
     button.onclick = async () => {
-      Object.assign(state, { busy: true });
+      state.busy = true;
       allow();
       status.textContent = 'Drawing …';
       try {
-        const picture = state.pictures[which.selectedIndex];
-        await save(await draw(picture, button.dataset, state.header), picture, button.dataset, state.header);
+        save(await fileOf(chosen(), button.dataset, state.header.line), chosen().title,
+          button.dataset, state.header.name);
         status.textContent = '';
       } catch (error) {
         status.textContent = `The figure could not be drawn: ${error.message}`;
@@ -42,16 +43,16 @@ export default function ({ data: [header], parentElement }) {
   });
 }
 
-async function draw(picture, { kind, ...options }, { plotly, line }) {
-  const Plotly = await loadPlotly(plotly);
-  if (kind === 'png') return pngOf(Plotly, picture, options, line);
-  return kind === 'svg' ? svgOf(Plotly, picture, line) : htmlOf(picture, line, plotly);
+function fileOf({ root, title }, options, line) {
+  if (root._fullLayout) return chartFile(root, options, line);
+  return options.kind === 'png' ? pngFile(root, options, line) : htmlFile(root, title, line);
 }
 
-function save(blob, { title }, { kind, times, slide }, { name }) {
+function save(blob, title, { kind, times, slide }, name) {
   const what = title.replace(/[^\w.,=-]+/g, '-').slice(0, 60).replace(/^-+|-+$/g, '');
-  const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(blob),
-    download: `${name}_${what}${times ? `_${times}x` : ''}${slide ? '_slide' : ''}.${kind}` });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
+  const size = `${times ? `_${times}x` : ''}${slide ? '_slide' : ''}`;
+  const href = URL.createObjectURL(blob);
+  const download = `${name}_${what}${size}.${kind}`;
+  Object.assign(document.createElement('a'), { href, download }).click();
+  setTimeout(() => URL.revokeObjectURL(href), KEPT_MS);
 }

@@ -6,14 +6,13 @@ go. Scores are affine in the chart's coordinates: three numbers for each key.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from ui.components import large, wire
+from ui.components import wire
 from ui.components.source import declare
 
 Head = tuple[int, int]  # layer and head, from 0
@@ -90,18 +89,13 @@ def heads(
     it must store them.
     """
     arrays = {"scores": wall.scores, "values": wall.values, "states": wall.states}
-    entries, content = large.packed_once(wall, lambda: large.pack(arrays))
     layers, count = wall.scores.shape[:2]
 
-    def receive() -> None:
-        message = wire.receive(key, "opened", lambda found: is_sound(found, layers, count))
-        if message:
-            head, point = message["open"], message["at"]
-            on_open(head and (head[0], head[1]), point and (float(point[0]), float(point[1])))
+    def hear(opened: Any) -> None:
+        head, point = opened["open"], opened["at"]
+        on_open(head and (head[0], head[1]), point and (float(point[0]), float(point[1])))
 
     header = {
-        "source": large.address_of(content, key),
-        "arrays": entries,
         "layers": layers,
         "heads": count,
         "layerNames": [*wall.layer_names],
@@ -117,9 +111,10 @@ def heads(
         "open": opened,
         "chart": chart and _as_json(chart),
         "at": at,
-        "heard": wire.heard(key),
     }
-    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_opened_change=receive)
+    packed = wire.packed_once(wall, lambda: arrays)
+    receive = wire.listener(key, "opened", lambda found: is_sound(found, layers, count), hear)
+    wire.draw_large(_component, key, header, packed, on_opened_change=receive)
 
 
 def _as_json(chart: Chart) -> dict[str, Any]:

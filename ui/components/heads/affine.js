@@ -1,7 +1,8 @@
 // Attention over fixed keys along a plane of queries, whose coordinates u and v run from -1 to 1.
 //
-// A head: `n` keys; `scores`, 3 n numbers: those at the origin, then the slopes along u and along v; `values`, 3 n
-// numbers, three coordinates for each key. `prescribed`: the scores are the weights.
+// A head: `n` keys; `scores`, 3 n numbers: those at the origin, then the slopes along u and along
+// v; `values`, 3 n numbers, three coordinates for each key. `prescribed`: the scores are the
+// weights.
 
 // Softmax of the scores, which are affine.
 function weightsAt({ n, scores, prescribed }, u, v, out = new Float64Array(n)) {
@@ -40,10 +41,9 @@ const SQUARE = [-1, -1, 1, -1, 1, 1, -1, 1];
 // The part of a convex polygon [x, y, x, y, …] where a + b x + c y >= 0.
 function clipped(polygon, a, b, c) {
   const size = polygon.length;
-  let px = polygon[size - 2];
-  let py = polygon[size - 1];
+  let [px, py] = polygon.slice(size - 2);
   let before = a + b * px + c * py;
-  let whole = before >= 0;
+  let whole = true; // mostly: then nothing is made
   for (let i = 0; whole && i < size; i += 2) whole = a + b * polygon[i] + c * polygon[i + 1] >= 0;
   if (whole) return polygon;
   const out = [];
@@ -72,16 +72,16 @@ function areaAndCentre(polygon) {
   return { area: twice / 2, centre: [cx / (3 * twice), cy / (3 * twice)] };
 }
 
-// Where each key has the largest score: a power diagram of the square, exactly. Largest cells first;
-// `share` is of the square's area.
+// Where each key has the largest score: a power diagram of the square, exactly. Largest cells
+// first; `share` is of the square's area.
 function cellsOf({ n, scores }) {
   const cells = [];
   for (let i = 0; i < n; i += 1) {
     let polygon = SQUARE;
     for (let j = 0; j < n && polygon.length; j += 1) {
-      if (j !== i) {
-        polygon = clipped(polygon, scores[i] - scores[j], scores[n + i] - scores[n + j], scores[2 * n + i] - scores[2 * n + j]);
-      }
+      if (j === i) continue;
+      const gap = part => scores[part * n + i] - scores[part * n + j];
+      polygon = clipped(polygon, gap(0), gap(1), gap(2));
     }
     if (polygon.length < 6) continue;
     const { area, centre } = areaAndCentre(polygon);

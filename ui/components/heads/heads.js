@@ -1,197 +1,169 @@
-// Real heads: a wall of windows, one for each head of a model that reads a text; a click opens a head.
+// Real heads: a wall of windows, one for each head of a model that reads a text; a click opens a
+// head.
 //
-// Python sends a header { source, arrays: { scores (L, H, 3, n), values (L, H, n, 3), states (L, T, 2) },
-// layers, heads, layerNames, words and glued and special and ranks (T), keys (n), numbers (L H)
-// [finding, rows [name, total, span], rest], hint, about, frames: null or { name, colours, texts }, open: null or
-// [layer, head], chart: null or the open head on another plane { head, tokens, scores, values, states,
-// prescribed, three, numbers, about }, at, heard } and receives "opened" with { open, at, serial } when a head is
-// opened, its mark let go, or the wall shown again. All else is drawn here.
+// Python sends a header, whose parts are those of `heads` in __init__.py, and arrays: scores (L,
+// H, 3, n), values (L, H, n, 3), states (L, T, 2). It receives "opened" with { open, at, serial }
+// when a head is opened, its mark let go, or the wall shown again. All else is drawn here.
 
 const HOME = [0.3, 0.18]; // where the mark of a head stands at first
 const ZOOM_MS = 260;
 const percentOf = share => (share > 0 && share < 0.005 ? '< 1 %' : `${Math.round(100 * share)} %`);
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector('.gc-heads');
-  const state = (root.__gc ??= { root, heard: 0, next: nextMessage, open: null, at: HOME, hover: null, lit: null });
-  state.report = setTriggerValue;
-  takeData(root, state, data, root.querySelector('.gc-heads-error'), 'The heads', adopt);
+export default function (component) {
+  const take = ({ open, at }) => ({ open, at: open && at });
+  const first = { take, draw: drawPointed, open: null, at: HOME, hover: null, lit: null };
+  takeData(stateOf(component, 'heads', 'opened', first), component.data, 'The heads', adopt);
 }
 
-function adopt(root, state, header, buffer, address) {
+function adopt(state, header, buffer, address) {
   const others = state.shown !== address;
   state.header = header;
   if (others) {
-    const arrays = unpack(header.arrays, buffer);
-    state.colours = header.words.map((_, number) => tokenColour(header.ranks[number], header.special[number]));
-    state.each = headsOf(header, arrays, state.colours);
-    Object.assign(state, { shown: address, lit: null, pointed: null });
+    const { words, ranks, special } = header;
+    const colours = words.map((_, number) => tokenColour(ranks[number], special[number]));
+    const each = headsOf(header, unpack(header.arrays, buffer), colours);
+    Object.assign(state, { colours, each, shown: address, pointed: null });
   }
   const chart = JSON.stringify(header.chart);
   if (others || chart !== state.charted) {
-    Object.assign(state, { charted: chart, chart: header.chart && chartOf(header, state.colours), lit: null });
+    const { tokens } = header.chart ?? {};
+    state.chart = tokens ? { ...header.chart, ...keyParts(state, tokens) } : null;
+    Object.assign(state, { charted: chart, lit: null });
   }
-  if (!state.view) build(root, state);
+  if (!state.view) build(state);
   if (others) {
-    buildText(root, state);
-    buildWall(root, state);
+    buildText(state);
+    buildWall(state);
   }
-  const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling;
-  if (!isOurs) Object.assign(state, { open: header.open, at: header.at ?? HOME });
-  show(root, state);
+  if (!isOurs(state)) Object.assign(state, { open: header.open, at: header.at ?? HOME });
+  show(state);
 }
 
-// Every head with its numbers, its words and its colours.
-function headsOf({ layers, heads, words, keys, numbers, about }, { scores, values, states }, colours) {
-  const n = keys.length;
-  return Array.from({ length: layers * heads }, (_, i) => {
-    const layer = Math.floor(i / heads);
-    return {
-      n,
-      tokens: keys,
-      scores: scores.subarray(3 * n * i, 3 * n * (i + 1)),
-      values: values.subarray(3 * n * i, 3 * n * (i + 1)),
-      states: states.subarray(2 * words.length * layer, 2 * words.length * (layer + 1)),
-      words: keys.map(token => words[token]),
-      colours: keys.map(token => colours[token]),
-      three: [],
-      numbers: numbers[i],
-      about,
-    };
-  });
-}
+// What the keys of a head are, which are tokens: their number, words and colours.
+const keyParts = ({ header, colours }, tokens) => ({
+  n: tokens.length,
+  tokens,
+  words: tokens.map(token => header.words[token]),
+  colours: tokens.map(token => colours[token]),
+});
 
-// The open head on a plane of its own.
-function chartOf({ chart, words }, colours) {
-  return { ...chart, n: chart.tokens.length, words: chart.tokens.map(token => words[token]), colours: chart.tokens.map(token => colours[token]) };
+// Every head with its numbers.
+function headsOf(header, { scores, values, states }, colours) {
+  const { layers, heads, words, numbers, about } = header;
+  const parts = keyParts({ header, colours }, header.keys);
+  return Array.from({ length: layers * heads }, (_, i) => ({
+    ...parts,
+    scores: frameOf(scores, 3 * parts.n, i),
+    values: frameOf(values, 3 * parts.n, i),
+    states: frameOf(states, 2 * words.length, Math.floor(i / heads)),
+    three: [],
+    numbers: numbers[i],
+    about,
+  }));
 }
 
 const headOf = (state, layer, head) => state.each[layer * state.header.heads + head];
 const isOpen = ({ open }, [layer, head]) => open[0] === layer && open[1] === head;
-const shownHead = state => (state.chart && isOpen(state, state.chart.head) ? state.chart : headOf(state, ...state.open));
+const hasOwnPlane = state => Boolean(state.chart) && isOpen(state, state.chart.head);
+const shownHead = state => (hasOwnPlane(state) ? state.chart : headOf(state, ...state.open));
 
-function build(root, state) {
-  buildChart(root, state);
-  buildSheet(root, state);
-  listenToText(root, state);
-  listenToWall(root, state);
-  root.querySelector('.gc-heads-back').addEventListener('click', () => closeHead(root, state));
+function build(state) {
+  const { root } = state;
+  buildChart(state);
+  buildSheet(state);
+  listenToText(state);
+  listenToWall(state);
+  state.find('back').addEventListener('click', () => closeHead(state));
   root.querySelectorAll('.gc-heads-step').forEach(button => button.addEventListener('click', () => {
     const { layers, heads } = state.header;
-    const at = (state.open[0] * heads + state.open[1] + Number(button.dataset.step) + layers * heads) % (layers * heads);
-    openHead(root, state, [Math.floor(at / heads), at % heads]);
+    const [here, count] = [state.open[0] * heads + state.open[1], layers * heads];
+    const at = (here + Number(button.dataset.step) + count) % count;
+    openHead(state, [Math.floor(at / heads), at % heads]);
   }));
-  root.addEventListener('keydown', event => { if (event.key === 'Escape' && state.open) closeHead(root, state); });
-  let width = 0;
-  const observer = new ResizeObserver(() => {
-    if (!root.isConnected || width === root.clientWidth) return;
-    width = root.clientWidth;
-    show(root, state);
+  root.addEventListener('keydown', event => {
+    if (event.key === 'Escape' && state.open) closeHead(state);
   });
-  observer.observe(root);
+  let width = 0;
+  redrawOnResize(root, () => {
+    if (width === root.clientWidth) return;
+    width = root.clientWidth;
+    show(state);
+  });
 }
 
 // ---- changes by the visitor ---------------------------------------------------------------------
 
-function openHead(root, state, open, from = null) {
+function openHead(state, open, from = null) {
   const start = from?.getBoundingClientRect();
   Object.assign(state, { open, at: HOME, hover: null, lit: null });
-  show(root, state);
-  if (start && !matchMedia('(prefers-reduced-motion: reduce)').matches) zoomFrom(root, start);
+  show(state);
+  if (start && !isStill()) zoomFrom(state.find('chart'), start);
   settle(state);
-  root.querySelector('.gc-heads-back').focus({ preventScroll: true });
+  state.find('back').focus({ preventScroll: true });
 }
 
 // The window grows to the chart.
-function zoomFrom(root, start) {
-  const chart = root.querySelector('.gc-heads-chart');
+function zoomFrom(chart, start) {
   const end = chart.getBoundingClientRect();
-  chart.animate([
-    { transformOrigin: '0 0', transform: `translate(${start.left - end.left}px, ${start.top - end.top}px) scale(${start.width / end.width})` },
-    { transformOrigin: '0 0', transform: 'none' },
-  ], { duration: ZOOM_MS, easing: 'ease-out' });
+  const [across, down] = [start.left - end.left, start.top - end.top];
+  const transform = `translate(${across}px, ${down}px) scale(${start.width / end.width})`;
+  const steps = [transform, 'none'].map(each => ({ transformOrigin: '0 0', transform: each }));
+  chart.animate(steps, { duration: ZOOM_MS, easing: 'ease-out' });
 }
 
-function closeHead(root, state) {
+function closeHead(state) {
   const before = state.open;
   Object.assign(state, { open: null, hover: null, lit: null });
-  show(root, state);
+  show(state);
   settle(state);
   focusWindow(state, before);
 }
 
-// While something is dragged or pointed at: at most one drawing for each frame.
-function change(state) {
-  state.frame ??= requestAnimationFrame(() => {
-    state.frame = null;
-    if (state.relit) {
-      state.relit = false;
-      if (state.open) drawChart(state.root, state);
-      else drawWall(state.root, state);
-    }
-    drawReading(state.root, state);
-  });
-}
-
-// The visitor has let go: Python hears of it, and the reading is read aloud.
-function settle(state) {
-  state.waiting = true;
-  drawReading(state.root, state);
-  state.root.querySelector('.gc-heads-aloud').textContent = state.open ? state.root.querySelector('.gc-heads-reading').textContent : '';
-  post(state.root, state);
-}
-
-const nextMessage = state => state.waiting && { name: 'opened', take: () => {
-  state.waiting = false;
-  return { open: state.open, at: state.open && state.at };
-} };
-
 // ---- drawing ------------------------------------------------------------------------------------
 
-function show(root, state) {
-  // On a plane of its own Python measures each head: until it has, the numbers are those of another plane.
-  if (state.open && state.chart && !isOpen(state, state.chart.head)) root.dataset.stale = 'true';
+function show(state) {
+  const { root, open } = state;
+  // On a plane of its own Python measures each head: until it has, the numbers are of another
+  // plane.
+  if (open && state.chart && !hasOwnPlane(state)) root.dataset.stale = 'true';
   else delete root.dataset.stale;
-  root.classList.toggle('gc-heads-opened', Boolean(state.open));
-  if (state.open) {
+  root.classList.toggle('gc-heads-opened', Boolean(open));
+  if (open) {
     const head = shownHead(state);
-    root.querySelector('.gc-heads-title').textContent = headName(state, ...state.open);
-    drawNumbers(root, head.numbers);
-    root.querySelector('.gc-heads-hint').textContent = head.about;
-    drawChart(root, state);
-    if (state.aimed !== head) aimSheet(root, state);
+    state.find('title').textContent = headName(state, ...open);
+    drawNumbers(state, head.numbers);
+    state.find('hint').textContent = head.about;
+    drawChart(state);
+    if (state.aimed !== head) aimSheet(state);
     state.aimed = head;
-    root.dataset.n = 1 + Number(root.dataset.n ?? 0);
+    countDrawing(root);
   } else {
-    drawWall(root, state);
-    drawNote(root, state);
+    drawWall(state);
+    drawNote(state);
   }
-  drawReading(root, state);
+  drawPointed(state);
 }
 
 // Totals and spans of the head and of its twins.
-function drawNumbers(root, [finding, rows, rest]) {
-  root.querySelector('.gc-heads-finding').textContent = finding;
-  root.querySelector('.gc-heads-numbers tbody').replaceChildren(...rows.map(([name, ...cells]) => {
-    const row = document.createElement('tr');
-    row.append(Object.assign(document.createElement('th'), { scope: 'row', textContent: name }),
-      ...cells.map(text => Object.assign(document.createElement('td'), { textContent: text })));
-    return row;
-  }));
-  root.querySelector('.gc-heads-rest').textContent = rest;
+function drawNumbers({ root, find }, [finding, rows, rest]) {
+  find('finding').textContent = finding;
+  find('rest').textContent = rest;
+  root.querySelector('.gc-heads-numbers tbody').replaceChildren(...rows.map(([name, ...cells]) =>
+    element('tr', {}, element('th', { scope: 'row' }, name),
+      ...cells.map(text => element('td', {}, text)))));
 }
 
-// What the marked place, or that under the pointer, attends to.
-function drawReading(root, state) {
-  if (!state.open) {
-    drawText(root, state, null);
-    return;
-  }
-  const weights = weightsAt(shownHead(state), ...(state.hover ?? state.at));
-  drawText(root, state, weights);
-  drawMark(state, root.querySelector('.gc-heads-over').clientWidth);
+// What the marked place, or that under the pointer, attends to; and what is lit.
+function drawPointed(state) {
+  if (state.relit && state.open) drawChart(state);
+  else if (state.relit) drawWall(state);
+  state.relit = false;
+  const weights = state.open && weightsAt(shownHead(state), ...(state.hover ?? state.at));
+  drawText(state, weights);
+  const sentence = state.open ? attentionSentence(state, weights) : '';
+  state.find('sentence').textContent = sentence && `At the mark: ${sentence}.`;
+  if (!state.open) return;
+  drawMark(state);
   drawSheet(state, weights);
-  const sentence = attentionSentence(state, weights);
   state.mark.setAttribute('aria-valuetext', sentence);
-  root.querySelector('.gc-heads-reading').textContent = `At the mark: ${sentence}.`;
 }

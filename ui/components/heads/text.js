@@ -1,48 +1,53 @@
-// The text: a button for each token, underlined in its colour, shaded by the attention at the marked place.
+// The text: a button for each token, underlined in its colour, shaded by the attention at the
+// mark.
 
-function buildText(root, state) {
-  const box = root.querySelector('.gc-heads-text');
+function buildText(state) {
   const { words, glued } = state.header;
   state.chips = words.map((word, number) => {
-    const chip = Object.assign(document.createElement('button'),
-      { type: 'button', className: `gc-token${glued[number] ? ' gc-glued' : ''}`, textContent: word, tabIndex: number ? -1 : 0 });
+    const className = `gc-token${glued[number] ? ' gc-glued' : ''}`;
+    const chip = element('button', { type: 'button', className, tabIndex: number ? -1 : 0 }, word);
     chip.style.setProperty('--gc-own', cssOf(state.colours[number]));
     chip.dataset.number = number;
     return chip;
   });
-  box.replaceChildren(...state.chips);
-  state.lit = null;
+  state.find('text').replaceChildren(...state.chips);
 }
 
-function listenToText(root, state) {
-  const box = root.querySelector('.gc-heads-text');
+function listenToText(state) {
+  const box = state.find('text');
   const numberOf = event => event.target.closest?.('.gc-token')?.dataset.number;
   const light = number => {
     const key = number === undefined ? null : keyOf(state, Number(number));
     if (state.lit !== key) Object.assign(state, { lit: key, relit: true });
-    change(state);
+    redraw(state);
   };
-  box.addEventListener('pointerover', event => { if (event.pointerType === 'mouse') light(numberOf(event)); });
-  box.addEventListener('pointerleave', () => light());
+  box.addEventListener('pointerover', event => {
+    if (event.pointerType === 'mouse') light(numberOf(event));
+  });
   box.addEventListener('focusin', event => light(numberOf(event)));
-  box.addEventListener('focusout', () => light());
+  for (const name of ['pointerleave', 'focusout']) box.addEventListener(name, () => light());
   box.addEventListener('click', event => {
     const number = numberOf(event);
     if (number === undefined) return;
     if (!state.open) light(number);
-    else if (isOnChart(stateOf(shownHead(state), Number(number)))) {
-      state.at = stateOf(shownHead(state), Number(number)).map(rounded);
+    else if (isOnChart(stateOfToken(shownHead(state), Number(number)))) {
+      state.at = stateOfToken(shownHead(state), Number(number)).map(rounded);
       settle(state);
     }
   });
   box.addEventListener('keydown', event => {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
-    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!step || isChord(event)) return;
     event.preventDefault();
-    const next = Math.max(0, Math.min(state.chips.length - 1, Number(numberOf(event)) + step));
-    state.chips.forEach((chip, number) => { chip.tabIndex = number === next ? 0 : -1; });
-    state.chips[next].focus();
+    const wanted = Number(numberOf(event)) + step;
+    focusOne(state.chips, Math.max(0, Math.min(state.chips.length - 1, wanted)));
   });
+}
+
+// Of buttons that arrow keys move between, one is in the order of Tab.
+function focusOne(buttons, at) {
+  buttons.forEach((button, i) => { button.tabIndex = i === at ? 0 : -1; });
+  buttons[at].focus();
 }
 
 // A token's number among the keys; null where it is none of them.
@@ -52,7 +57,8 @@ function keyOf(state, number) {
 }
 
 // Where the state of a token stands; nowhere on a chart of weights.
-const stateOf = ({ states, prescribed }, number) => (prescribed ? [Infinity, Infinity] : [states[2 * number], states[2 * number + 1]]);
+const stateOfToken = ({ states, prescribed }, number) =>
+  (prescribed ? [Infinity, Infinity] : [states[2 * number], states[2 * number + 1]]);
 const isOnChart = place => place.every(x => Math.abs(x) <= 1);
 
 const luminance = colour => [0.2126, 0.7152, 0.0722].reduce((sum, part, k) => {
@@ -62,18 +68,20 @@ const luminance = colour => [0.2126, 0.7152, 0.0722].reduce((sum, part, k) => {
 const inkOn = colour => (luminance(colour) > 0.179 ? '#000' : '#fff'); // 4.5 : 1 at least
 
 // `weights` of the keys, or null where no place is marked.
-function drawText(root, state, weights) {
-  const paper = cssColour(getComputedStyle(root).backgroundColor);
+function drawText(state, weights) {
+  const paper = cssColour(getComputedStyle(state.root).backgroundColor);
   const largest = weights && weights[largestOf(weights)];
   state.chips.forEach((chip, number) => {
     const key = keyOf(state, number);
     const lit = state.lit !== null && state.lit === key;
-    const share = lit && !weights ? 1 : weights && key !== null ? Math.sqrt(weights[key] / largest) : 0;
+    const weight = weights && key !== null ? weights[key] : null;
+    const share = weights ? Math.sqrt((weight ?? 0) / largest) : Number(lit);
     const colour = mixed(paper, state.colours[number], share);
     chip.style.backgroundColor = share ? cssOf(colour) : '';
     chip.style.color = share ? inkOn(colour) : '';
     chip.classList.toggle('gc-unseen', key === null);
-    chip.title = key === null ? 'not among the keys' : weights ? `${percentOf(weights[key])} of the attention` : '';
+    const said = weight === null ? '' : `${percentOf(weight)} of the attention`;
+    chip.title = key === null ? 'not among the keys' : said;
   });
 }
 

@@ -1,96 +1,97 @@
 // The wall: a window for each head, layers down and heads across. Each is a button.
 
 const SMALLEST_LETTERED = 48; // pixels: a smaller window has no words
+const NARROW = 6; // windows in a row on a phone
 
-function buildWall(root, state) {
-  const { layers, heads } = state.header;
-  const glass = root.querySelector('.gc-heads-glass');
-  glass.style.setProperty('--gc-columns', heads);
-  glass.style.setProperty('--gc-rows', layers);
-  const narrow = Math.min(heads, 6); // windows in a row on a phone
-  glass.style.setProperty('--gc-narrow', narrow);
-  glass.style.setProperty('--gc-folded', Math.ceil(heads / narrow));
-  const cells = [];
-  cells.push(label('gc-heads-corner', ''), ...Array.from({ length: heads }, (_, head) => label('gc-heads-column', head ? `${head + 1}` : 'head 1')));
-  state.windows = [];
-  for (let layer = 0; layer < layers; layer += 1) {
-    const name = label('gc-heads-layer', state.header.layerNames[layer]);
+function buildWall(state) {
+  const { layers, heads, layerNames } = state.header;
+  const glass = state.find('glass');
+  const narrow = Math.min(heads, NARROW);
+  const counts = { columns: heads, rows: layers, narrow, folded: Math.ceil(heads / narrow) };
+  for (const [name, count] of Object.entries(counts)) glass.style.setProperty(`--gc-${name}`, count);
+  const columns = Array.from({ length: heads }, (_, head) => (head ? `${head + 1}` : 'head 1'));
+  state.windows = state.each.map((_, at) => {
+    const [layer, head] = [Math.floor(at / heads), at % heads];
+    const button = element('button',
+      { type: 'button', className: 'gc-window', tabIndex: at ? -1 : 0 }, element('canvas'));
+    button.dataset.head = `${layer}.${head}`;
+    button.setAttribute('aria-label', headName(state, layer, head));
+    return button;
+  });
+  const rows = layerNames.flatMap((text, layer) => {
+    const name = label('gc-heads-layer', text);
     if (!layer) name.prepend(label('', 'layer '));
-    cells.push(name);
-    for (let head = 0; head < heads; head += 1) {
-      const button = Object.assign(document.createElement('button'), { type: 'button', className: 'gc-window', tabIndex: cells.length > heads + 2 ? -1 : 0 });
-      button.dataset.head = `${layer}.${head}`;
-      button.append(document.createElement('canvas'));
-      button.setAttribute('aria-label', headName(state, layer, head));
-      state.windows.push(button);
-      cells.push(button);
-    }
-  }
-  glass.replaceChildren(...cells);
+    return [name, ...state.windows.slice(layer * heads, (layer + 1) * heads)];
+  });
+  glass.replaceChildren(label('gc-heads-corner', ''),
+    ...columns.map(text => label('gc-heads-column', text)), ...rows);
 }
 
 function label(className, text) {
-  const span = Object.assign(document.createElement('span'), { className, textContent: text });
+  const span = element('span', { className }, text);
   span.setAttribute('aria-hidden', 'true');
   return span;
 }
 
-function listenToWall(root, state) {
-  const glass = root.querySelector('.gc-heads-glass');
+const headAt = button => button.dataset.head.split('.').map(Number);
+
+function listenToWall(state) {
+  const glass = state.find('glass');
   const windowOf = event => event.target.closest?.('.gc-window');
   glass.addEventListener('click', event => {
     const button = windowOf(event);
-    if (button) openHead(root, state, button.dataset.head.split('.').map(Number), button);
+    if (button) openHead(state, headAt(button), button);
   });
-  const point = button => { state.pointed = button?.dataset.head ?? null; drawNote(root, state); };
-  glass.addEventListener('pointerover', event => { if (event.pointerType === 'mouse') point(windowOf(event)); });
-  glass.addEventListener('pointerleave', () => point(null));
+  const point = button => {
+    state.pointed = button ? headAt(button) : null;
+    drawNote(state);
+  };
+  glass.addEventListener('pointerover', event => {
+    if (event.pointerType === 'mouse') point(windowOf(event));
+  });
   glass.addEventListener('focusin', event => point(windowOf(event)));
-  glass.addEventListener('focusout', () => point(null));
+  for (const name of ['pointerleave', 'focusout']) glass.addEventListener(name, () => point(null));
   glass.addEventListener('keydown', event => {
     const way = ARROWS[event.key];
     const button = windowOf(event);
-    if (!way || !button || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!way || !button || isChord(event)) return;
     event.preventDefault();
-    const [layer, head] = button.dataset.head.split('.').map(Number);
+    const [layer, head] = headAt(button);
     focusWindow(state, [layer - way[1], head + way[0]]);
   });
 }
 
 function focusWindow(state, [layer, head]) {
   const { layers, heads } = state.header;
-  const at = Math.max(0, Math.min(layers - 1, layer)) * heads + Math.max(0, Math.min(heads - 1, head));
-  state.windows.forEach((button, i) => { button.tabIndex = i === at ? 0 : -1; });
-  state.windows[at].focus();
+  const within = (at, count) => Math.max(0, Math.min(count - 1, at));
+  focusOne(state.windows, within(layer, layers) * heads + within(head, heads));
 }
 
-// Paints all windows, one row of them in a frame: the wall lights up from above. What was painted before is
-// painted again at once.
-function drawWall(root, state) {
+// Paints all windows, one row of them in a frame: the wall lights up from above. What was painted
+// before is painted again at once.
+function drawWall(state) {
   const { heads } = state.header;
   cancelAnimationFrame(state.painting);
   const paint = from => {
-    for (const button of state.windows.slice(from, from + heads)) paintWindow(root, state, button);
+    for (const button of state.windows.slice(from, from + heads)) paintWindow(state, button);
     const next = from + heads;
-    if (next < state.windows.length && state.each.at(-1).shade) paint(next);
-    else if (next < state.windows.length) state.painting = requestAnimationFrame(() => paint(next));
-    else root.dataset.n = 1 + Number(root.dataset.n ?? 0);
+    if (next >= state.windows.length) countDrawing(state.root);
+    else if (state.each.at(-1).shade) paint(next);
+    else state.painting = requestAnimationFrame(() => paint(next));
   };
   paint(0);
 }
 
-function paintWindow(root, state, button) {
+function paintWindow(state, button) {
   const canvas = button.querySelector('canvas');
   const side = canvas.clientWidth;
   if (!side) return; // not on the screen
-  const ratio = Math.min(devicePixelRatio || 1, 2);
-  if (canvas.width !== Math.round(side * ratio)) canvas.width = canvas.height = Math.round(side * ratio);
-  const [layer, number] = button.dataset.head.split('.').map(Number);
+  const [layer, number] = headAt(button);
   const head = headOf(state, layer, number);
   const { frames, heads } = state.header;
   button.style.borderColor = frames ? frames.colours[layer * heads + number] : '';
-  paintGlass(canvas, head, { lit: state.lit, lead: ratio * Math.max(0.8, side / 90) });
-  if (side >= SMALLEST_LETTERED) paintWords(canvas, head, ratio * Math.max(12, side / 9), 4, state.lit);
+  paintGlass(canvas, head, { lit: state.lit, lead: Math.max(0.8, side / 90) });
+  if (side >= SMALLEST_LETTERED) paintWords(canvas, head, Math.max(12, side / 9), 4, state.lit);
   button.setAttribute('aria-label', windowSentence(state, layer, number));
 }
 
@@ -100,15 +101,16 @@ function windowSentence(state, layer, number) {
   const head = headOf(state, layer, number);
   const { frames, heads } = state.header;
   head.cells ??= cellsOf(head);
-  const named = head.cells.slice(0, 3).map(({ key, share }) => `“${head.words[key]}” ${percentOf(share)}`).join(', ');
+  const largest = head.cells.slice(0, 3);
+  const named = largest.map(({ key, share }) => `“${head.words[key]}” ${percentOf(share)}`);
   const more = head.cells.length > 3 ? ` and ${head.cells.length - 3} more` : '';
   const framed = frames ? ` ${frames.name}: ${frames.texts[layer * heads + number]}.` : '';
-  return `${headName(state, layer, number)}: attends most to ${named} of its chart${more}.${framed}`;
+  const name = headName(state, layer, number);
+  return `${name}: attends most to ${named.join(', ')} of its chart${more}.${framed}`;
 }
 
-function drawNote(root, state) {
+function drawNote(state) {
   if (state.open) return;
-  const note = root.querySelector('.gc-heads-note');
-  const pointed = state.pointed?.split('.').map(Number);
-  note.textContent = pointed ? windowSentence(state, ...pointed) : state.header.hint;
+  const said = state.pointed ? windowSentence(state, ...state.pointed) : state.header.hint;
+  state.find('note').textContent = said;
 }

@@ -5,14 +5,13 @@ All of it moves in the browser; Python hears of plane and shadow when the visito
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ui.components import large, wire
+from ui.components import wire
 from ui.components.source import declare
 from ui.components.stage import Plane, is_plane
 
@@ -53,16 +52,7 @@ def draw_islands(
     ``on_move`` gets plane and turn, once: it must store them. With ``hold`` the picture says
     nothing; the first call without it turns the shadow.
     """
-    entries, arrays = large.packed_once(scene, lambda: large.pack(vars(scene)))
-
-    def receive() -> None:
-        moved = wire.receive(key, "moved", is_sound)
-        if moved:
-            on_move(tuple(map(float, moved["plane"])), moved["turn"])
-
     header = {
-        "source": large.address_of(arrays, key),
-        "arrays": entries,
         "plane": [*map(float, plane)],
         "first": [*map(float, first)],
         "turn": turn,
@@ -70,9 +60,15 @@ def draw_islands(
         "scale": scale,
         "texts": texts,
         "hold": hold,
-        "heard": wire.heard(key),
     }
-    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_moved_change=receive)
+    packed = wire.packed_once(scene, lambda: vars(scene))
+    receive = wire.listener(
+        key,
+        "moved",
+        is_sound,
+        lambda moved: on_move(tuple(map(float, moved["plane"])), moved["turn"]),
+    )
+    wire.draw_large(_component, key, header, packed, on_moved_change=receive)
 
 
 def is_sound(message: Any) -> bool:

@@ -56,12 +56,6 @@ def keys(
     biases and values to those of its ``model``. ``elevations`` are those of the camera, in radians,
     before and after.
     """
-
-    def receive() -> None:
-        moved = wire.receive(key, "moved", is_sound)
-        if moved:
-            on_move(_model(moved))
-
     _component(
         key=key,
         data={
@@ -72,7 +66,7 @@ def keys(
             "elevations": elevations,
             "heard": wire.heard(key),
         },
-        on_moved_change=receive,
+        on_moved_change=wire.listener(key, "moved", is_sound, lambda moved: on_move(_model(moved))),
     )
 
 

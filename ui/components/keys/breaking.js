@@ -1,4 +1,4 @@
-// Try to break it: a hundred surfaces over the same keys, with random values, biases and metrics.
+// Try to break it: a hundred surfaces over the same keys, with other values, biases and metrics.
 
 const DRAWS = 100;
 const TILE = 12; // points of a tile both ways
@@ -16,44 +16,47 @@ function normalNumbers(seed) {
   return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
-// The same keys with other values and biases. A metric Σ = A Aᵀ measures y as the identity measures A⁻¹ y,
-// so a random metric is a random linear map of the values.
+// The same keys with other values and biases. A metric Σ = A Aᵀ measures y as the identity
+// measures A⁻¹ y, so a random metric is a random linear map of the values.
 function randomModel({ keys }, normal, hasSink) {
   const numbers = count => Array.from({ length: count }, normal);
   const biases = numbers(keys.length);
   const map = [numbers(3), numbers(3), numbers(3)];
-  const values = keys.map(() => numbers(3)).map((value, i) => (hasSink && i === 3 ? [0, 0, 0] : value));
+  const values = keys.map(() => numbers(3));
+  if (hasSink) values[3] = [0, 0, 0];
   return { keys, biases, values: values.map(value => map.map(row => dot(row, value))) };
 }
 
 // On a tile only what is not known is grey.
-const strongColourOf = (K, half) => mixed(...(K > 0 ? [HALF_DOME, DOME] : [HALF_SADDLE, SADDLE]), Math.abs(K) / (Math.abs(K) + half));
+function strongColourOf(K, half) {
+  const [from, to] = K > 0 ? [HALF_DOME, DOME] : [HALF_SADDLE, SADDLE];
+  return mixed(from, to, Math.abs(K) / (Math.abs(K) + half));
+}
 
-// Draws the next hundred; returns how many points are known to have each sign, and how many neither.
-function tryToBreak(root, state) {
-  const canvas = root.querySelector('.gc-keys-tiles');
+// Draws the next hundred; returns how many points are known to have each sign, and how many
+// neither.
+function tryToBreak(state) {
+  const canvas = state.find('tiles');
   canvas.hidden = false;
   const rows = Math.ceil(DRAWS / TILES_ACROSS);
-  [canvas.width, canvas.height] = [TILES_ACROSS * (TILE + 1) - 1, rows * (TILE + 1) - 1];
+  [canvas.width, canvas.height] = [TILES_ACROSS, rows].map(tiles => tiles * (TILE + 1) - 1);
   const context = canvas.getContext('2d');
   const normal = normalNumbers(state.round * DRAWS);
   const count = { positive: 0, negative: 0, open: 0 };
   for (let n = 0; n < DRAWS; n += 1) {
-    const { K, error } = sampled(randomModel(attentionOf(state), normal, state.mode === 'sink'), TILE);
+    const model = randomModel(attentionOf(state), normal, state.mode === 'sink');
+    const { K, error } = sampled(model, TILE);
     const half = medianSize(K);
     const picture = context.createImageData(TILE, TILE);
-    let [positive, negative] = [0, 0];
     K.forEach((k, i) => {
-      const known = Math.abs(k) > error[i];
-      positive += known && k > 0;
-      negative += known && k < 0;
+      const isKnown = Math.abs(k) > error[i];
+      count[isKnown ? (k > 0 ? 'positive' : 'negative') : 'open'] += 1;
       const pixel = TILE * (TILE - 1 - Math.floor(i / TILE)) + i % TILE;
-      picture.data.set([...(known ? strongColourOf(k, half) : NEUTRAL).map(x => 255 * x), 255], 4 * pixel);
+      const colour = isKnown ? strongColourOf(k, half) : NEUTRAL;
+      picture.data.set([...colour.map(x => 255 * x), 255], 4 * pixel);
     });
-    context.putImageData(picture, n % TILES_ACROSS * (TILE + 1), Math.floor(n / TILES_ACROSS) * (TILE + 1));
-    count.positive += positive;
-    count.negative += negative;
-    count.open += K.length - positive - negative;
+    const [across, down] = [n % TILES_ACROSS, Math.floor(n / TILES_ACROSS)];
+    context.putImageData(picture, across * (TILE + 1), down * (TILE + 1));
   }
   state.round += 1;
   return count;
@@ -61,10 +64,11 @@ function tryToBreak(root, state) {
 
 // What the count says, beside what the theorem says.
 function breakingSentence({ positive, negative, open }) {
-  const all = DRAWS * TILE * TILE;
-  const left = open ? ` At ${group(open)} points |K| is below its rounding bound (grey).` : '';
+  const all = `${group(DRAWS * TILE * TILE)} points.`;
   const signs = [[positive, 'K > 0'], [negative, 'K < 0']].filter(([n]) => n);
-  if (!signs.length) return `${DRAWS} random surfaces: |K| is below its rounding bound at all ${group(all)} points.`;
+  if (!signs.length) return `${DRAWS} random surfaces: |K| is below its rounding bound at all ${all}`;
   const parts = signs.map(([n, words]) => `${words} at ${group(n)}`).join(', ');
-  return `${DRAWS} surfaces with random values, biases and metrics, the same keys: ${parts} of ${group(all)} points.${left}`;
+  const left = open ? ` At ${group(open)} points |K| is below its rounding bound (grey).` : '';
+  const drawn = `${DRAWS} surfaces with random values, biases and metrics, the same keys`;
+  return `${drawn}: ${parts} of ${all}${left}`;
 }

@@ -1,6 +1,7 @@
-// Where a key may stand: on a lattice, or exactly on the line of two others, so that K = 0 can be reached.
+// Where a key may stand: on a lattice, or exactly on the line of two others: K = 0 can be reached.
 //
-// Coordinates are multiples of powers of two. So a point of a line is one exactly, and `areaOf` is exactly 0.
+// Coordinates are multiples of powers of two. So a point of a line is one exactly, and `areaOf` is
+// exactly 0.
 
 const LATTICE = 2 ** -6;
 const LINE_STEPS = 2 ** 7; // from a key to the next along their line
@@ -9,7 +10,6 @@ const EXTENT = 4; // keys stay within −4 and 4
 const CATCH = 0.12; // a key nearer than this to a line is put on it
 const APART = 0.1; // keys nearer to each other than this make no line to snap to
 
-const isWithin = point => point.every(x => Math.abs(x) <= EXTENT);
 const onLattice = point => point.map(x =>
   Math.max(-EXTENT, Math.min(EXTENT, LATTICE * Math.round(x / LATTICE))) + 0);
 
@@ -24,8 +24,8 @@ function snapped(point, others) {
     const step = Math.round(share * LINE_STEPS) / LINE_STEPS;
     const place = [a[0] + step * along[0], a[1] + step * along[1]];
     const far = Math.hypot(place[0] - point[0], place[1] - point[1]);
-    const isExact = place.every(x => Number.isInteger(x / FINEST));
-    if (far < best.far && isExact && isWithin(place)) best = { far, place };
+    const isSound = x => Number.isInteger(x / FINEST) && Math.abs(x) <= EXTENT;
+    if (far < best.far && place.every(isSound)) best = { far, place };
   }));
   return best.place;
 }

@@ -6,23 +6,25 @@ const CAMERA = { azimuth: -1.3, elevation: 0.32, distance: 3.9, centre: [0, 0, 0
 const FILLED = 0.8; // of the picture
 const FARTHEST_VALUE = 2;
 const VALUE_STEP = 1 / 16;
-const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = ['negative', 'half-negative', 'neutral', 'half-positive', 'positive'].map(name => hexColour(PALETTE[name]));
+const COLOURS = ['negative', 'half-negative', 'neutral', 'half-positive', 'positive'];
+const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = COLOURS.map(name => hexColour(PALETTE[name]));
 const chartAt = share => 2 * share - 1;
 
-// Places, normals and K of the surface at all vertices, row by row: v grows with the row, u with the column.
+const pointOf = hit => hit && hit.map(share => Number(chartAt(share).toFixed(3)));
+
+// Places, normals and K of the surface at all vertices, row by row: v grows with the row, u with
+// the column.
 function sampled(model, size = SIZE) {
   const [places, normals] = [new Float32Array(3 * size * size), new Float32Array(3 * size * size)];
   const [K, error] = [new Float64Array(size * size), new Float64Array(size * size)];
-  for (let row = 0; row < size; row += 1) {
-    for (let column = 0; column < size; column += 1) {
-      const i = row * size + column;
-      const output = outputAt(model, chartAt(column / (size - 1)), chartAt(row / (size - 1)));
-      const curvature = curvatureOf(model, output);
-      places.set(output.y, 3 * i);
-      normals.set(unit(cross(output.yu, output.yv)), 3 * i);
-      K[i] = curvature.K;
-      error[i] = curvature.error;
-    }
+  for (let i = 0; i < size * size; i += 1) {
+    const [u, v] = [i % size, Math.floor(i / size)].map(step => chartAt(step / (size - 1)));
+    const output = outputAt(model, u, v);
+    places.set(output.y, 3 * i);
+    normals.set(unit(cross(output.yu, output.yv)), 3 * i);
+    const curvature = curvatureOf(model, output);
+    K[i] = curvature.K;
+    error[i] = curvature.error;
   }
   return { places, normals, K, error };
 }
@@ -39,86 +41,79 @@ function colourOf(K, half) {
   return share < 0.5 ? mixed(NEUTRAL, middle, 2 * share) : mixed(middle, end, 2 * share - 1);
 }
 
-function sceneOf(state, surface, verdict) {
+function sceneOf(state, { places, normals, K }, verdict) {
   const { values } = attentionOf(state);
   const colours = new Float32Array(3 * SIZE * SIZE);
-  state.half = medianSize(surface.K);
-  surface.K.forEach((K, i) => colours.set(verdict.sign ? colourOf(K, state.half) : NEUTRAL, 3 * i));
+  state.half = medianSize(K);
+  K.forEach((k, i) => colours.set(verdict.sign ? colourOf(k, state.half) : NEUTRAL, 3 * i));
   const frame = values.flatMap((a, i) => values.slice(0, i).flatMap(b => [...a, ...b]));
-  const { places, normals } = surface;
+  const lines = [{ segments: frame, wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 }];
+  const isPlanar = values.length === 3; // the curved lines of the chart would make it look bent
+  if (isPlanar) {
+    const segments = linesIn(values);
+    lines.push({ segments, wide: 1, colour: state.ink, alpha: 0.35, hidden: 0.15 });
+  }
   const mark = state.at && outputAt(attentionOf(state), ...state.at).y;
-  const planar = values.length === 3; // the curved lines of the chart would make it look bent
-  return {
-    size: SIZE, places, normals, colours, cells: planar ? 0 : CELLS,
-    lines: [{ segments: frame, wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 },
-      ...(planar ? [{ segments: linesIn(values), wide: 1, colour: state.ink, alpha: 0.35, hidden: 0.15 }] : [])],
-    points: mark && { places: new Float32Array(mark), colours: new Float32Array(ACCENT), size: 13 },
-  };
+  const points = mark
+    && { places: new Float32Array(mark), colours: new Float32Array(ACCENT), size: 13 };
+  return { size: SIZE, places, normals, colours, cells: isPlanar ? 0 : CELLS, lines, points };
 }
 
 // All values and their names in the picture; the visitor's turning stays.
-const aim = state => state.view.frame(attentionOf(state).values, FILLED, state.view.canvas.parentElement);
+const aim = ({ view, ...state }) =>
+  view.frame(attentionOf(state).values, FILLED, view.canvas.parentElement);
 
 // ---- values to drag ---------------------------------------------------------------------------
 
-function buildValues(root, state) {
-  const over = root.querySelector('.gc-keys-over');
+// A value moves parallel to the screen; an arrow key moves it by a sixteenth.
+function buildValues(state) {
+  const { view } = state;
   state.valueKnobs = state.model.values.map((_, index) => {
-    const knob = document.createElement('button');
-    Object.assign(knob, { type: 'button', className: 'gc-keys-value', textContent: `v${'₁₂₃₄'[index]}` });
+    const knob = element('button', { type: 'button', className: 'gc-keys-value' });
     knob.dataset.value = index;
-    listenToValue(knob, state, index);
+    const within = x => Math.max(-FARTHEST_VALUE, Math.min(FARTHEST_VALUE, Number(x.toFixed(3)))) + 0;
+    const move = place => {
+      state.model.values[index] = place.map(within);
+      change(state);
+    };
+    listenToHand(knob, {
+      take: ({ clientX, clientY }) => !isFixed(state, index) && { at: [clientX, clientY] },
+      drag: ({ clientX, clientY }, hold) => {
+        const [x, y, depth] = view.project(state.model.values[index]);
+        const [dx, dy] = [clientX - hold.at[0], clientY - hold.at[1]];
+        hold.at = [clientX, clientY];
+        if (dx || dy) move(plus(view.lens.eye, view.lens.ray(x + dx, y + dy), depth));
+      },
+      step: ([x, y]) => {
+        if (isFixed(state, index)) return false;
+        const { right, up } = view.lens;
+        const place = plus(state.model.values[index], right, x * VALUE_STEP);
+        return move(plus(place, up, y * VALUE_STEP));
+      },
+      release: () => settle(state),
+    });
     return knob;
   });
-  over.replaceChildren(...state.valueKnobs);
-  state.view.onPaint = () => {
+  state.find('over').replaceChildren(...state.valueKnobs);
+  view.onPaint = () => {
     placeValues(state);
     if (state.plane) placeKnobs(state);
   };
 }
 
-// A value moves parallel to the screen; an arrow key moves it by a sixteenth.
-function listenToValue(knob, state, index) {
-  const { view } = state;
-  let last = null;
-  const move = place => {
-    state.model.values[index] = place.map(x => Math.max(-FARTHEST_VALUE, Math.min(FARTHEST_VALUE, Number(x.toFixed(3)))) + 0);
-    change(state);
-  };
-  knob.addEventListener('pointerdown', event => {
-    if (event.button !== 0 || isFixed(state, index)) return;
-    knob.setPointerCapture(event.pointerId);
-    last = [event.clientX, event.clientY];
-  });
-  knob.addEventListener('pointermove', event => {
-    if (!last) return;
-    const [x, y, depth] = view.project(state.model.values[index]);
-    const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
-    last = [event.clientX, event.clientY];
-    if (dx || dy) move(view.unproject(x + dx, y + dy, depth));
-  });
-  knob.addEventListener('lostpointercapture', () => { last = null; settle(state); });
-  knob.addEventListener('keydown', event => {
-    const way = ARROWS[event.key];
-    if (!way || isFixed(state, index) || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    const { right, up } = view.lens;
-    move(plus(plus(state.model.values[index], right, way[0] * VALUE_STEP), up, way[1] * VALUE_STEP));
-  });
-  knob.addEventListener('keyup', event => { if (ARROWS[event.key]) settle(state); });
-}
-
 function placeValues(state) {
   const { values } = attentionOf(state);
-  const middle = [0, 1, 2].map(k => values.reduce((sum, value) => sum + value[k] / values.length, 0));
+  const middle = middleOf(values.flat());
   state.valueKnobs.forEach((knob, i) => {
     knob.hidden = i >= values.length;
     if (knob.hidden) return;
-    const [x, y] = state.view.project(plus(values[i], unit(minus(values[i], middle)), 0.12)); // beside its corner
+    const beside = plus(values[i], unit(minus(values[i], middle)), 0.12); // its corner
+    const [x, y] = state.view.project(beside);
     knob.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
     knob.disabled = isFixed(state, i);
-    knob.textContent = isFixed(state, i) ? '0' : `v${'₁₂₃₄'[i]}`;
+    knob.textContent = isFixed(state, i) ? '0' : `v${INDICES[i]}`;
+    const place = values[i].map(x => number(x)).join(', ');
     knob.setAttribute('aria-label', isFixed(state, i) ? 'Value of the sink, fixed at the origin'
-      : `Value ${i + 1} at ${values[i].map(x => number(x)).join(', ')}; arrow keys move it`);
+      : `Value ${i + 1} at ${place}; arrow keys move it`);
   });
 }

@@ -1,7 +1,7 @@
-// Ungated attention over fixed values, and what its keys decide: gating_core/theory/keys.py in JavaScript.
+// Ungated attention over fixed values, and what its keys decide: gating_core/theory/keys.py.
 //
-// A model is { keys: [[x, y], …], biases, values: [[x, y, z], …] } with as many of each. At a point x of the
-// plane its weights are p = softmax(keys · x + biases), its output y = Σ pᵢ vᵢ.
+// A model is { keys: [[x, y], …], biases, values: [[x, y, z], …] } with as many of each. At a
+// point x of the plane its weights are p = softmax(keys · x + biases), its output y = Σ pᵢ vᵢ.
 
 const ULP = Number.EPSILON;
 
@@ -13,13 +13,15 @@ function areaOf(a, b, c) {
 }
 
 // The affine dependency of four keys: Σ cᵢ aᵢ = 0 and Σ cᵢ = 0.
-const dependencyOf = ([a, b, c, d]) => [areaOf(b, c, d), -areaOf(a, c, d), areaOf(a, b, d), -areaOf(a, b, c)];
+const dependencyOf = ([a, b, c, d]) =>
+  [areaOf(b, c, d), -areaOf(a, c, d), areaOf(a, b, d), -areaOf(a, b, c)];
 
-// The sign of K on the whole chart: { sign, key: inside the triangle of the others, or off their line }.
-// Where all four lie on one line the outputs fill a curve, no surface: then `sign` is null.
+// The sign of K on the whole chart: { sign, key: inside the triangle of the others, or off their
+// line }. Where all four lie on one line the outputs fill a curve, no surface: then `sign` is
+// null.
 function signOfKeys(keys) {
   const dependency = dependencyOf(keys);
-  const off = dependency.map((c, i) => (c === 0 ? i : -1)).filter(i => i >= 0);
+  const off = [0, 1, 2, 3].filter(i => dependency[i] === 0);
   if (off.length === 4) return { sign: null };
   if (off.length) return { sign: 0, key: off.length > 1 ? null : off[0] };
   const negative = dependency.filter(c => c < 0).length;
@@ -41,26 +43,30 @@ function weightsAt({ keys, biases }, u, v) {
   return powers.map(power => power / sum);
 }
 
-// The output with its derivatives, which are moments of the weights: y_u = Σ pᵢ (aᵢ − mean) vᵢ, and so on.
+// The output with its derivatives, which are moments of the weights: y_u = Σ pᵢ (aᵢ − mean) vᵢ,
+// and so on.
 function outputAt(model, u, v) {
   const weights = weightsAt(model, u, v);
-  const [y, yu, yv, uu, uv, vv] = Array.from({ length: 6 }, () => [0, 0, 0]);
-  let [meanU, meanV, cuu, cuv, cvv] = [0, 0, 0, 0, 0];
-  weights.forEach((p, i) => { meanU += p * model.keys[i][0]; meanV += p * model.keys[i][1]; });
-  const from = model.keys.map(([x, z]) => [x - meanU, z - meanV]);
-  weights.forEach((p, i) => {
-    const [a, b] = from[i];
-    cuu += p * a * a; cuv += p * a * b; cvv += p * b * b;
-  });
-  weights.forEach((p, i) => {
-    const [a, b] = from[i];
-    for (let k = 0; k < 3; k += 1) {
-      const part = p * model.values[i][k];
-      y[k] += part; yu[k] += part * a; yv[k] += part * b;
-      uu[k] += part * (a * a - cuu); uv[k] += part * (a * b - cuv); vv[k] += part * (b * b - cvv);
-    }
-  });
-  return { weights, y, yu, yv, uu, uv, vv };
+  const meanOf = numbers => numbers.reduce((sum, x, i) => sum + weights[i] * x, 0);
+  const mean = [0, 1].map(k => meanOf(model.keys.map(key => key[k])));
+  const from = model.keys.map(key => [key[0] - mean[0], key[1] - mean[1]]);
+  const [cuu, cuv, cvv] = [[0, 0], [0, 1], [1, 1]].map(([k, l]) => meanOf(from.map(a => a[k] * a[l])));
+  const momentOf = factor => {
+    const out = [0, 0, 0];
+    from.forEach(([a, b], i) => {
+      const share = weights[i] * factor(a, b);
+      for (let k = 0; k < 3; k += 1) out[k] += share * model.values[i][k];
+    });
+    return out;
+  };
+  return {
+    y: momentOf(() => 1),
+    yu: momentOf(a => a),
+    yv: momentOf((a, b) => b),
+    uu: momentOf(a => a * a - cuu),
+    uv: momentOf((a, b) => a * b - cuv),
+    vv: momentOf((a, b) => b * b - cvv),
+  };
 }
 
 // K by the Gauss equation, and a bound on its rounding error; without a tangent plane K is NaN.
@@ -80,19 +86,4 @@ function curvatureOf(model, { yu, yv, uu, uv, vv }) {
     + 8 * ULP * (Math.abs(L * N) + M * M);
   const K = (L * N - M * M) / squared ** 2;
   return { K, error: error / squared ** 2 + 8 * Math.abs(K) * e3 / Math.sqrt(squared) };
-}
-
-// The closed form of K for four keys, with its parts: K = p₄² w₁w₂w₃ / ((p₁p₂p₃)² det G (mᵀ G⁻¹ m)²).
-function closedForm({ keys, values }, weights) {
-  const [a, b, c, d] = keys;
-  const area = areaOf(a, b, c);
-  const w = [areaOf(d, b, c), areaOf(a, d, c), areaOf(a, b, d)].map(part => part / area);
-  const edges = [0, 1, 2].map(i => minus(values[i], values[3]));
-  const volume = dot(edges[0], cross(edges[1], edges[2]));
-  const m = w.map((share, i) => 1 + weights[3] * share / weights[i]);
-  // G = E Eᵀ for the edges E, so mᵀ G⁻¹ m = |E⁻¹ m|², and E⁻¹ m is a sum of cross products.
-  const solved = [0, 1, 2].map(i => cross(edges[(i + 1) % 3], edges[(i + 2) % 3]))
-    .reduce((sum, across, i) => plus(sum, across, m[i] / volume), [0, 0, 0]);
-  const [p1, p2, p3, p4] = weights;
-  return p4 ** 2 * w[0] * w[1] * w[2] / ((p1 * p2 * p3) ** 2 * volume ** 2 * dot(solved, solved) ** 2);
 }

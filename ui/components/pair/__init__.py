@@ -6,14 +6,13 @@ Python hears of frame, marked point and corners when the visitor lets go.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ui.components import large, wire
+from ui.components import wire
 from ui.components.source import declare
 
 Point = tuple[int, int]  # row and column of the grid
@@ -118,28 +117,21 @@ def draw_pair(
     """
     size, frames = pair.sides[0].values.shape[1], len(pair.places)
 
-    def receive() -> None:
-        left = wire.receive(key, "left", lambda found: is_sound(found, frames, size))
-        if left:
-            point, corners = left["point"], left["corners"]
-            on_leave(
-                left["frame"],
-                point and (point[0], point[1]),
-                None if corners is None else np.array(corners),
-            )
+    def hear(left: Any) -> None:
+        point, corners = left["point"], left["corners"]
+        moved = None if corners is None else np.array(corners)
+        on_leave(left["frame"], point and (point[0], point[1]), moved)
 
-    header = header_of(pair, **shown)
-    header |= {"source": large.address_of(arrays_of(pair), key), "heard": wire.heard(key)}
-    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)
+    receive = wire.listener(key, "left", lambda left: is_sound(left, frames, size), hear)
+    wire.draw_large(
+        _component, key, header_of(pair, **shown), packed_arrays(pair), on_left_change=receive
+    )
 
 
-def arrays_of(pair: Pair) -> bytes:
-    """Return the bytes of all arrays of ``pair``, whose places its header lists."""
-    return _packed(pair)[1]
+def packed_arrays(pair: Pair) -> wire.Packed:
+    """Return places of all arrays of ``pair``, and their bytes."""
 
-
-def _packed(pair: Pair) -> tuple[dict[str, Any], bytes]:
-    def made() -> tuple[dict[str, Any], bytes]:
+    def arrays() -> dict[str, np.ndarray]:
         arrays: dict[str, np.ndarray] = {}
         for name, side in zip(SIDES, pair.sides, strict=False):
             arrays |= {name: side.values, f"{name}Shares": side.shares, f"{name}K": side.gaussian}
@@ -159,9 +151,9 @@ def _packed(pair: Pair) -> tuple[dict[str, Any], bytes]:
                     arrays |= {f"{name}FineSigned": data.fine_signed}
                 if data.fine_shares is not None:
                     arrays |= {f"{name}FineShares": (255 * data.fine_shares).round().astype("u1")}
-        return large.pack(arrays)
+        return arrays
 
-    return large.packed_once(pair, made)
+    return wire.packed_once(pair, arrays)
 
 
 def header_of(
@@ -215,7 +207,6 @@ def header_of(
         )
     ]
     return {
-        "arrays": _packed(pair)[0],
         "scene": scene,
         "eye": pair.eye,
         "labels": [*pair.labels],
@@ -239,7 +230,6 @@ def header_of(
         "curve": curve,
         "follow": follow,
         "grows": grows,
-        "heard": 0,
     }
 
 

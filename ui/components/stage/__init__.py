@@ -5,15 +5,13 @@ All of it moves in the browser; Python hears of strength and plane when the visi
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ui.components import large, wire
+from ui.components import wire
 from ui.components.source import declare
 from ui.drawing import palette
 
@@ -23,24 +21,11 @@ Plane = tuple[float, ...]  # (4,): class 1 where a x + b y + c z + d > 0
 _component = declare("stage")
 
 
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """The scene of the stage; F surfaces, T fitted planes, R x R grid points, P test points."""
-
-    strengths: Sequence[float]  # (F,): of the surfaces; linear in between
-    surfaces: np.ndarray  # (F, R, R, 3)
-    test_values: np.ndarray  # (F, P, 3)
-    test_points: np.ndarray  # (P, 2)
-    test_labels: np.ndarray  # (P,): 0 or 1
-    planes: np.ndarray  # (T, 4): fitted at T even strengths from 0 to 1
-    corners: np.ndarray  # (3, 3)
-    flat: bool  # whether the surface at strength 0 is flat by proof
-
-
 def stage(
-    scene: Scene,
+    scene: Any,
     *,
     key: str,
+    flat: bool,
     strength: float,
     plane: Plane | None,
     on_leave: Callable[[float, Plane | None], None],
@@ -49,39 +34,43 @@ def stage(
 ) -> None:
     """Draw ``scene`` at a gate ``strength``, cut by ``plane``, or by the fitted one.
 
-    With ``ask`` a visitor who comes for the first time is asked before anything is shown. With
-    ``hold`` nothing but the flat surface is shown, until a call without it opens the gate. When the
-    visitor lets go, ``on_leave`` gets strength and plane, once: it must store them.
-    """
-    packed = {
-        "surfaces": scene.surfaces,
-        "testValues": scene.test_values,
-        "testPoints": scene.test_points,
-        "labels": scene.test_labels.astype(np.uint8),
-        "planes": scene.planes,
-        "corners": scene.corners,
-    }
-    entries, arrays = large.packed_once(scene, lambda: large.pack(packed))
+    A scene has, for F surfaces, T fitted planes, R x R grid points and P test points, ``strengths``
+    (F,), ``surfaces`` (F, R, R, 3), ``test_values`` (F, P, 3), ``test_points`` (P, 2),
+    ``test_labels`` (P,), ``planes`` (T, 4) at T even strengths from 0 to 1, ``corners`` (3, 3);
+    between two strengths outputs change linearly.
 
-    def receive() -> None:
-        left = wire.receive(key, "left", is_sound)
-        if left:
-            on_leave(float(left["strength"]), left["plane"] and tuple(map(float, left["plane"])))
+    ``flat`` says that the surface at strength 0 is, by proof. With ``ask`` a visitor who comes for
+    the first time is asked before anything is shown. With ``hold`` nothing but the flat surface is
+    shown, until a call without it opens the gate. When the visitor lets go, ``on_leave`` gets
+    strength and plane, once: it must store them.
+    """
+
+    def arrays() -> dict[str, np.ndarray]:
+        return {
+            "surfaces": scene.surfaces,
+            "testValues": scene.test_values,
+            "testPoints": scene.test_points,
+            "labels": scene.test_labels.astype(np.uint8),
+            "planes": scene.planes,
+            "corners": scene.corners,
+        }
+
+    def hear(left: Any) -> None:
+        on_leave(float(left["strength"]), left["plane"] and tuple(map(float, left["plane"])))
 
     header = {
-        "source": large.address_of(arrays, key),
-        "arrays": entries,
         "strengths": [*map(float, scene.strengths)],
         "strength": float(strength),
         "plane": plane and [*map(float, plane)],
         "colours": palette.CLASS_COLOURS[:2],
         "pointColours": palette.POINT_COLOURS[:2],
-        "flat": scene.flat,
+        "flat": flat,
         "ask": ask,
         "hold": hold,
-        "heard": wire.heard(key),
     }
-    _component(key=key, data=json.dumps(header, allow_nan=False).encode(), on_left_change=receive)
+    packed = wire.packed_once(scene, arrays)
+    receive = wire.listener(key, "left", is_sound, hear)
+    wire.draw_large(_component, key, header, packed, on_left_change=receive)
 
 
 def is_sound(message: Any) -> bool:

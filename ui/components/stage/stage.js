@@ -1,162 +1,206 @@
-// The stage: one surface that lifts off its flat triangle while the gate opens, and a plane to cut it with.
+// The stage: one surface that lifts off its flat triangle while the gate opens, and a plane to cut
+// it.
 //
-// Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat, ask, hold, heard }
-// and receives "left" with { strength, plane: [a, b, c, d] or null, serial } when the visitor lets go.
+// Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat,
+// ask, hold, heard } and receives "left" with { strength, plane: [a, b, c, d] or null, serial }
+// when the visitor lets go.
 
 const CELLS = 10;
 const DRAWN = 200; // test points at most; all of them count
 const ASIDE = 0.1; // radians: seen straight on, lines coincide
 const FILLED = 0.89; // of the picture
+const SECONDS = 7; // from no gate to the full one
 const decimals = x => x.toFixed(2);
 const percentOf = (count, all) => `${(100 * count / all).toFixed(1)} %`;
+const plainColours = size =>
+  Float32Array.from({ length: 3 * size * size }, (_, i) => [0.72, 0.71, 0.76][i % 3]);
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector('.gc-stage');
-  const state = (root.__gc ??= { root, heard: 0, next: nextMessage, strength: 1, own: false });
-  state.report = setTriggerValue;
-  takeData(root, state, data, root.querySelector('.gc-stage-error'), 'The surface', adopt);
+export default function (component) {
+  const first = { take: takeStage, draw: drawStage, strength: 1, own: false };
+  takeData(stateOf(component, 'stage', 'left', first), component.data, 'The surface', adopt);
 }
 
-function adopt(root, state, header, buffer, address) {
+function adopt(state, header, buffer, address) {
   const others = state.shown !== address;
   state.header = header;
   if (others) {
-    Object.assign(state, unpack(header.arrays, buffer), { shown: address, size: header.arrays.surfaces.shape[1], answer: '' });
-    state.surface = new Float32Array(3 * state.size ** 2);
-    root.querySelector('.gc-stage-answer').textContent = '';
+    Object.assign(state, unpack(header.arrays, buffer), { shown: address });
+    state.size = header.arrays.surfaces.shape[1];
+    state.find('answer').textContent = '';
   }
   const first = !state.view;
-  if (first) build(root, state);
+  if (first) build(state);
   const turns = header.hold !== Boolean(state.held);
-  if (turns) hold(root, state, header.hold); // before the aim: its picture is wider
+  if (turns) hold(state, header.hold); // before the aim: its picture is wider
   if (others) aim(state);
   if (first) restoreCamera(state.view);
   else if (others) putCamera(); // it was of another surface
   if (isAskedFor(state, header, others) && !turns) {
     state.playing = state.waiting = false;
-    endOpening(root, state);
-    if (state.asking && !header.hold) endQuestion(root, state); // what is asked for answers it
+    endOpening(state);
+    if (state.asking && !header.hold) endQuestion(state); // what is asked for answers it
   }
-  const isOurs = isUnheard(state, state.flying) || state.waiting || state.handling || state.playing || state.opening || state.asking;
-  if (!isOurs) {
-    Object.assign(state, { strength: header.strength, own: Boolean(header.plane) });
-    if (state.own) state.plane = planeOf(header.plane.slice(0, 3), header.plane[3], middleOf(surfaceAt(state)), state.plane?.a);
+  if (!isOurs(state) && !state.asking) {
+    const { strength, plane } = header;
+    Object.assign(state, { strength, own: Boolean(plane) });
+    if (plane) state.plane = planeOf(plane, middleOf(surfaceAt(state)), state.plane?.a);
   }
-  if (first && header.ask && !isAsked()) open(root, state);
+  if (first && header.ask && !isAsked()) open(state);
   drawStage(state);
 }
 
-// Whether Python asks for another state, as a preset and the browser's Back do: neither the one that it has
-// heard from here, nor the one before; or for that of other surfaces.
+// Whether Python asks for another state, as a preset and the browser's Back do: neither the one
+// that it has heard from here, nor the one before; or for that of other surfaces.
 function isAskedFor(state, { strength, plane, ask, heard }, others) {
   const request = JSON.stringify([strength, plane, ask]);
-  const isOther = state.request !== undefined && (others || state.request !== request) && heard === state.answered;
+  const isNew = others || state.request !== request;
+  const isOther = state.request !== undefined && isNew && heard === state.answered;
   Object.assign(state, { request, answered: heard });
   return isOther;
 }
 
-const surfaceAt = state => between(state.surfaces, state.surface.length, frameOf(state.header.strengths, state.strength), state.surface);
+// One of the arrays at the gate's strength.
+function arrayAt({ header: { strengths }, strength, ...state }, name) {
+  const after = Math.max(1, strengths.findIndex(each => each >= strength));
+  const [low, high] = [strengths[after - 1], strengths[after]];
+  const frame = after - 1 + (strength - low) / (high - low);
+  return frameOf(state[name], state[name].length / strengths.length, frame);
+}
+const surfaceAt = state => arrayAt(state, 'surfaces');
 
-function build(root, state) {
-  const canvas = root.querySelector('.gc-stage-space');
-  state.view = makeView(canvas, { azimuth: 0, elevation: 1, distance: 3, centre: [0, 0, 0] });
+function build(state) {
+  const camera = { azimuth: 0, elevation: 1, distance: 3, centre: [0, 0, 0] };
+  state.view = makeView(state.find('space'), camera);
   state.view.onPaint = () => placeKnobs(state);
-  listenToTurning(state.view);
-  buildKnobs(root, state);
-  listenToPlaying(root, state);
-  redrawOnResize(root.querySelector('.gc-stage-square'), () => drawStage(state));
+  const [button, slider] = [state.find('play'), state.find('strength')];
+  listenToTurning(state.view, { plays: button });
+  buildKnobs(state);
+  button.addEventListener('click', () => (state.playing ? pause(state) : openGate(state)));
+  slider.addEventListener('input', () => {
+    Object.assign(state, { playing: false, strength: Number(slider.value) });
+    change(state);
+  });
+  slider.addEventListener('change', () => settle(state));
+  state.find('fit').addEventListener('click', () => {
+    state.own = false;
+    settle(state);
+  });
+  redrawOnResize(state.find('square'), () => drawStage(state));
 }
 
-// Across the triangle, whose longest extent is the first axis, on the side to which the last fitted plane faces
-// upwards; halfway between this plane and the triangle: a ring at the full gate and the flat surface are both seen
-// broadly. The triangle and the surfaces at both ends are in the picture.
+// Across the triangle, whose longest extent is the first axis, on the side to which the last
+// fitted plane faces upwards; halfway between this plane and the triangle: a ring at the full gate
+// and the flat surface are both seen broadly. The triangle and the surfaces at both ends are in
+// the picture.
 function aim({ view, surfaces, corners, planes }) {
   const [, y, z] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
-  Object.assign(view.camera, { azimuth: Math.sign(y) * Math.PI / 2 + ASIDE, elevation: (Math.asin(z) + Math.PI / 2) / 2 });
-  const all = new Float32Array([...corners, ...surfaces]);
-  view.frame(Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)), FILLED, view.canvas.parentElement);
+  const azimuth = Math.sign(y) * Math.PI / 2 + ASIDE;
+  Object.assign(view.camera, { azimuth, elevation: (Math.asin(z) + Math.PI / 2) / 2 });
+  const places = [corners, surfaces].flatMap(all =>
+    Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)));
+  view.frame(places, FILLED, view.canvas.parentElement);
 }
 
-// ---- changes by the visitor ---------------------------------------------------------------------
-
-function takePlane(state, plane) {
-  Object.assign(state, { plane, own: true });
-  change(state);
+// To the full gate, from a strength or the one that is shown; with reduced motion from the full
+// one back.
+function openGate(state, from = state.strength % 1) {
+  const end = isStill() && from !== state.strength ? 0 : 1;
+  play(state, SECONDS, share => {
+    state.strength = end * eased(share);
+    if (share < 1) drawStage(state);
+    else settle(state);
+  }, from);
 }
 
-// While something is dragged: at most one drawing for each frame.
-function change(state) {
-  state.handling = true;
-  state.frame ??= requestAnimationFrame(() => {
-    state.frame = null;
-    drawStage(state);
-  });
+// At the nearest strength for which a plane was fitted.
+function pause(state) {
+  const steps = state.planes.length / 4 - 1;
+  Object.assign(state, { playing: false, strength: Math.round(state.strength * steps) / steps });
+  settle(state);
 }
 
-// The visitor has let go: Python hears of it, and the sentence is read aloud.
-function settle(state) {
-  const { root } = state;
-  Object.assign(state, { handling: false, waiting: true });
-  if (state.frame) cancelAnimationFrame(state.frame);
-  state.frame = null;
-  drawStage(state);
-  root.querySelector('.gc-stage-aloud').textContent = root.querySelector('.gc-stage-sentence').textContent;
-  post(root, state);
+function takeStage({ strength, own, plane }) {
+  return { strength, plane: own ? planeNumbers(plane) : null };
 }
-
-const nextMessage = state => state.waiting && !state.handling && !state.playing && { name: 'left', take: () => {
-  state.waiting = false;
-  const { strength, own, plane } = state;
-  return { strength, plane: own ? [...plane.normal, offsetOf(plane)].map(x => Number(x.toFixed(6))) : null };
-} };
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-// The fitted plane between the strengths at which one was fitted: [normal, offset].
-function fittedAt({ planes, strength }) {
-  const steps = planes.length / 4 - 1;
-  const index = Math.min(steps - 1, Math.floor(strength * steps));
-  const share = strength * steps - index;
-  const at = i => Array.from(planes.subarray(4 * i, 4 * i + 4));
-  const numbers = mixed(at(index), at(index + 1), share);
+// The plane between the strengths at which one was fitted.
+function fittedAt({ planes, strength, plane }, middle) {
+  const numbers = frameOf(planes, 4, strength * (planes.length / 4 - 1));
   const length = lengthOf(numbers) || 1;
-  return [numbers.slice(0, 3).map(x => x / length), numbers[3] / length];
+  return planeOf(Array.from(numbers, x => x / length), middle, plane?.a);
 }
 
 function drawStage(state) {
-  const { root, size, labels, view, header } = state;
-  const places = surfaceAt(state);
+  const { root, size, labels, view, header, strength, asking } = state;
+  const [places, testPlaces] = ['surfaces', 'testValues'].map(name => arrayAt(state, name));
   const middle = middleOf(places);
-  const [normal, offset] = fittedAt(state);
-  if (!state.own) state.plane = planeOf(normal, offset, middle, state.plane?.a);
+  const fitted = fittedAt(state, middle);
+  if (!state.own) state.plane = fitted;
   const { plane } = state;
-  const frame = frameOf(header.strengths, state.strength);
-  const testPlaces = between(state.testValues, 3 * labels.length, frame);
-  const field = fieldOf(plane, offsetOf(plane), places);
-  const testField = fieldOf(plane, offsetOf(plane), testPlaces);
-  state.normals = normalsOf(places, size, state.normals?.length === places.length ? state.normals : undefined);
-  view.show(stageScene(state, places, testPlaces, field, plane, middle));
+  const field = fieldOf(plane, places);
+  const testField = fieldOf(plane, testPlaces);
+  const ink = cssColour(getComputedStyle(root).color);
+  const isFlat = strength === 0 && header.flat;
+  const scene = { size, places, normals: normalsOf(places, size), lines: [], sheets: [],
+    cells: isFlat ? 0 : CELLS, // curved lines would make a flat surface look curved
+    classes: header.colours.map(hexColour), plane: [...plane.normal, offsetOf(plane)],
+    shadow: shadowOn(ink) * Math.min(1, 4 * strength) };
+  addTriangle(scene, [0, 1, 2].map(i => vertexOf(state.corners, i)), ink, 0.14, 0.45);
   const drawn = Math.min(DRAWN, labels.length);
-  if (!state.asking) {
-    paintSquare(root.querySelector('.gc-stage-square'), { field, size, points: state.testPoints.subarray(0, 2 * drawn),
-      labels, pointField: testField, colours: header.colours, pointColours: header.pointColours });
+  const ends = asking ? [] : endsOf(field, size)
+    .flatMap(pair => crossingOf(field, pair, i => vertexOf(places, i)));
+  const inks = header.pointColours.map(hexColour);
+  const points = [...labels.subarray(0, drawn)].flatMap(label => inks[label]);
+  scene.points = { size: 7.5,
+    places: new Float32Array([...testPlaces.subarray(0, 3 * drawn), ...ends]),
+    colours: new Float32Array([...points, ...ends.map((_, i) => POINT_INK[i % 3])]) };
+  if (asking) { // no result before the answer: some plane, the last one's direction is seen broadly
+    const last = fittedAt({ ...state, strength: 1 }, middle);
+    addSheet(scene, { ...last, centre: middle }, middle, ink, false);
+    Object.assign(scene, { plane: null, colours: plainColours(size) });
+  } else {
+    addSheet(scene, plane, middle, ink);
+    addCut(scene, cutOf(field, size, places));
+    paintSquare(state.find('square'), { field, size, points: state.testPoints.subarray(0, 2 * drawn),
+      labels, pointField: testField, ...header });
   }
-  state.right = { plane: rightOf(testField, labels), fitted: rightOf(fieldOf({ normal }, offset, testPlaces), labels) };
-  state.kinds = cutKinds(field, size);
-  showNumbers(state, field);
-  root.dataset.n = 1 + Number(root.dataset.n ?? 0);
+  const isBetween = strength > 0 && strength < 1;
+  if (isBetween && !state.opening) {
+    const segments = pullsOf(i => vertexOf(state.surfaces, i), places, size);
+    scene.lines.push({ segments, wide: 1.2, colour: ink, alpha: 0.45, hidden: 0.15 });
+  }
+  view.show(scene);
+  say(state.find('sentence'), ...sentenceOf(state, isFlat, field, testField,
+    fieldOf(fitted, testPlaces)));
+  showControls(state, isBetween);
+  countDrawing(root);
 }
 
-function showNumbers(state, field) {
-  const { root, strength, own, playing } = state;
-  const find = name => root.querySelector(`.gc-stage-${name}`);
-  const [bold, rest] = stageSentence(state, field);
-  find('sentence').replaceChildren(Object.assign(document.createElement('strong'), { textContent: bold }), ` ${rest}`);
-  find('strength').value = strength;
-  find('why').hidden = strength === 0 || strength === 1;
-  find('strength').setAttribute('aria-valuetext', `gate strength ${decimals(strength)}`);
+// What the plane cuts, and how many test points lie on their side of it: [bold, rest].
+function sentenceOf({ strength, size, own, labels, asking }, isFlat, field, testField, fittedField) {
+  const gates = { 0: 'Gate off.', 1: 'Gate on.' };
+  const gate = gates[strength] ?? `Gate at λ = ${decimals(strength)}.`;
+  if (asking) {
+    const rest = 'Every output is an average of three fixed values, the corners.';
+    return [`${gate} The surface is flat.`, rest];
+  }
+  const all = labels.length.toLocaleString('en-GB');
+  const shareOf = points => percentOf(rightOf(points, labels), labels.length);
+  const right = points => `classifies ${shareOf(points)} of ${all} test points correctly`;
+  return [`${gate} ${cutWords(isFlat, cutKinds(field, size), field)}`,
+    own ? `Your plane ${right(testField)}, the fitted plane ${shareOf(fittedField)}.`
+      : `The fitted plane ${right(fittedField)}.`];
+}
+
+function showControls({ find, strength, own, playing, asking, opening }, isBetween) {
+  const slider = find('strength');
+  slider.value = strength;
+  slider.setAttribute('aria-valuetext', `gate strength ${decimals(strength)}`);
   find('lambda').textContent = decimals(strength);
-  showPlaying(find('play'), Boolean(playing));
+  find('why').hidden = !isBetween;
   find('fit').hidden = !own;
-  for (const name of ['play', 'strength']) find(name).disabled = Boolean(state.asking || state.opening);
+  showPlaying(find('play'), Boolean(playing) && !opening);
+  for (const name of ['play', 'strength']) find(name).disabled = Boolean(asking || opening);
 }

@@ -41,11 +41,6 @@ def strip(
     room = max(ROOM * (high - low), (LEAST_RANGE - (high - low)) / 2, 0.0)
     low, high = low - room, high + room
 
-    def receive() -> None:
-        picked = wire.receive(key, "picked", lambda message: message["seed"] in seeds)
-        if on_pick and picked:
-            on_pick(picked["seed"])
-
     _component(
         key=key,
         data={
@@ -62,5 +57,10 @@ def strip(
             "picks": on_pick is not None,
             "heard": wire.heard(key),
         },
-        on_picked_change=receive,
+        on_picked_change=wire.listener(
+            key,
+            "picked",
+            lambda message: on_pick is not None and message["seed"] in seeds,
+            lambda message: on_pick and on_pick(message["seed"]),
+        ),
     )

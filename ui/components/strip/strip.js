@@ -1,8 +1,8 @@
-// A dot for every seed, a row for each kind of model. Comes after wire.js and svg.js.
+// A dot for every seed, a row for each kind of model.
 //
-// Python sends { label, title, rows: [{ name, colour, values }], seeds, shown, range, ticks, picks,
-// heard } and receives "picked" with { seed, serial }. A picked dot is ringed at once, before Python has
-// answered.
+// Python sends { label, title, rows: [{ name, colour, values }], seeds, shown, range, ticks,
+// picks, heard } and receives "picked" with { seed, serial }. A picked dot is ringed before Python
+// answers.
 
 const ROW = 34; // pixels high
 // In heights of the type, which is larger in present mode:
@@ -11,74 +11,67 @@ const LETTER = 0.55; // about the width of one in the names of rows
 const RADIUS = { other: 5, shown: 7 };
 const SPREAD = 8; // pixels up and down, so that dots of equal accuracy do not cover each other
 
-export default function ({ data: [data], parentElement, setTriggerValue }) {
-  const svg = parentElement.querySelector('.gc-strip');
-  const state = (svg.__gc ??= { heard: 0, next: nextMessage });
-  state.report = setTriggerValue;
+export default function (component) {
+  const { data: [data] } = component;
+  const take = ({ shown, data: { seeds } }) => ({ seed: seeds[shown] });
+  const state = stateOf(component, 'strip', 'picked', { take, draw: drawStrip });
   hear(state, data.heard);
-  if (!isUnheard(state, state.flying) && state.picked === undefined) state.shown = data.shown;
+  if (!isOurs(state)) state.shown = data.shown;
+  if (!state.data) redrawOnResize(state.root, () => drawStrip(state));
   state.data = data;
-  state.redraw = () => drawStrip(svg, state);
-  if (!state.wired) redrawOnResize(svg, () => state.redraw());
-  state.wired = true;
-  state.redraw();
-  post(svg, state);
+  drawStrip(state);
+  post(state);
 }
 
-const nextMessage = state => state.picked !== undefined && { name: 'picked', take: () => takePick(state) };
-
-function takePick(state) {
-  const seed = state.picked;
-  state.picked = undefined;
-  return { seed };
-}
-
-function drawStrip(svg, state) {
-  const { label, title, rows, seeds, range: [low, high], ticks, picks } = state.data;
+function drawStrip(state) {
+  const svg = state.root.querySelector('svg');
+  const { label, title, rows, range: [low, high], ticks, picks } = state.data;
   const width = svg.clientWidth;
   if (!width) return; // not on the screen yet
   const type = parseFloat(getComputedStyle(svg).fontSize);
   const foot = FOOT * type;
   const height = ROW * rows.length + foot;
-  const left = Math.min(width / 3, LETTER * type * Math.max(...rows.map(({ name }) => name.length)) + 16);
+  const letters = Math.max(...rows.map(({ name }) => name.length));
+  const left = Math.min(width / 3, LETTER * type * letters + 16);
   const across = value => left + (value - low) / (high - low) * (width - left - 12);
-  const focus = svg.contains(document.activeElement) ? document.activeElement.dataset.place : null;
-  assign(svg, { viewBox: `0 0 ${width} ${height}`, height, role: picks ? 'group' : 'img', 'aria-label': label });
-  const parts = ticks.flatMap(tick => [
+  const text = (x, y, anchor, content) => make('text', { x, y, 'text-anchor': anchor }, content);
+  const axis = ticks.flatMap(tick => [
     make('line', { x1: across(tick), x2: across(tick), y1: 4, y2: height - foot }),
-    make('text', { x: across(tick), y: height - foot + 1.25 * type, 'text-anchor': 'middle' }, `${tick}`.replace('-', '−')),
+    text(across(tick), height - foot + 1.25 * type, 'middle', `${tick}`.replace('-', '−')),
   ]);
-  parts.push(make('text', { x: (left + width) / 2, y: height - 0.45 * type, 'text-anchor': 'middle' }, title));
-  rows.forEach(({ name, colour, values }, row) => {
+  const dots = rows.flatMap(({ name, colour, values }, row) => {
     const middle = ROW * (row + 0.5);
-    parts.push(make('text', { x: left - 12, y: middle + 4, 'text-anchor': 'end' }, name));
-    values.forEach((value, place) => {
-      if (!Number.isFinite(value)) return;
-      const shown = place === state.shown;
+    return [text(left - 12, middle + 4, 'end', name), ...values.flatMap((value, place) => {
+      if (!Number.isFinite(value)) return [];
       const up = values.length > 1 ? SPREAD * (2 * place / (values.length - 1) - 1) : 0;
-      const dot = make('circle', { cx: across(value), cy: middle + up, r: RADIUS[shown ? 'shown' : 'other'],
-        fill: colour, class: shown ? 'gc-dot gc-shown' : 'gc-dot' });
-      const text = `${name}, seed ${seeds[place]}: ${value.toFixed(1)} %`;
-      dot.append(make('title', {}, text));
-      if (picks) {
-        assign(dot, { role: 'button', tabindex: 0, 'aria-label': text, 'aria-pressed': shown, 'data-place': `${row}.${place}` });
-        dot.onclick = () => choose(svg, state, place);
-        dot.onkeydown = event => {
-          if (event.key !== 'Enter' && event.key !== ' ') return;
-          event.preventDefault();
-          choose(svg, state, place);
-        };
-      }
-      parts.push(dot);
-    });
+      const shown = place === state.shown;
+      const dot = make('circle', { cx: across(value), cy: middle + up, fill: colour,
+        r: RADIUS[shown ? 'shown' : 'other'], class: shown ? 'gc-dot gc-shown' : 'gc-dot' });
+      const said = `${name}, seed ${state.data.seeds[place]}: ${value.toFixed(1)} %`;
+      dot.append(make('title', {}, said));
+      if (picks) makeButton(state, dot, said, place, `${row}.${place}`);
+      return [dot];
+    })];
   });
-  svg.replaceChildren(...parts);
+  const focus = svg.contains(document.activeElement) && document.activeElement.dataset.place;
+  const role = picks ? 'group' : 'img';
+  assign(svg, { viewBox: `0 0 ${width} ${height}`, height, role, 'aria-label': label });
+  const caption = text((left + width) / 2, height - 0.45 * type, 'middle', title);
+  svg.replaceChildren(...axis, caption, ...dots);
   if (focus) svg.querySelector(`[data-place="${focus}"]`)?.focus({ preventScroll: true });
 }
 
-function choose(svg, state, place) {
-  state.shown = place;
-  state.picked = state.data.seeds[place];
-  state.redraw();
-  post(svg, state);
+function makeButton(state, dot, said, shown, place) {
+  assign(dot, { role: 'button', tabindex: 0, 'aria-label': said, 'data-place': place,
+    'aria-pressed': shown === state.shown });
+  const choose = () => {
+    state.shown = shown;
+    settle(state);
+  };
+  dot.onclick = choose;
+  dot.onkeydown = event => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();
+    choose();
+  };
 }

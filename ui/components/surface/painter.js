@@ -3,8 +3,8 @@
 const LIGHT = unit([0.35, -0.45, 0.9]);
 const NEARER = 0.012; // of the distance: lines and points are sorted as if they were so much nearer
 
-const cssOf = (colour, alpha = 1) =>
-  `rgba(${colour.slice(0, 3).map(x => Math.round(255 * Math.max(0, Math.min(1, x))))},${alpha})`;
+const byteOf = share => Math.round(255 * Math.max(0, Math.min(1, share)));
+const cssOf = (colour, alpha = 1) => `rgba(${colour.slice(0, 3).map(byteOf)},${alpha})`;
 
 function canvasPainter(canvas) {
   const context = canvas.getContext('2d');
@@ -30,7 +30,8 @@ function paintByCanvas(context, scene, lens) {
       const [a, b] = [segments.slice(i, i + 3), segments.slice(i + 3, i + 6)].map(lens.project);
       parts.push({ depth: (a[2] + b[2]) / 2 * (1 - NEARER), paint: () => {
         trace([a, b]);
-        Object.assign(context, { strokeStyle: cssOf(colour, alpha), lineWidth: wide, lineCap: 'round' });
+        context.strokeStyle = cssOf(colour, alpha);
+        Object.assign(context, { lineWidth: wide, lineCap: 'round' });
         context.stroke();
       } });
     }
@@ -41,7 +42,8 @@ function paintByCanvas(context, scene, lens) {
     parts.push({ depth: depth * (1 - NEARER), paint: () => {
       context.beginPath();
       context.arc(x, y, size / 2 - 0.7, 0, 2 * Math.PI);
-      Object.assign(context, { fillStyle: cssOf(vertexOf(colours, i)), strokeStyle: '#fff', lineWidth: 1.2 });
+      context.fillStyle = cssOf(vertexOf(colours, i));
+      Object.assign(context, { strokeStyle: '#fff', lineWidth: 1.2 });
       context.fill();
       context.stroke();
     } });
@@ -76,8 +78,11 @@ function meshParts(context, { size, places, normals, colours, plane, classes, ce
         context.fill();
         context.stroke();
         Object.assign(context, { strokeStyle: 'rgba(20,20,30,.4)', lineWidth: 1 });
-        if (isLine(row)) { trace([spots[i], spots[i + 1]]); context.stroke(); }
-        if (isLine(column)) { trace([spots[i], spots[i + size]]); context.stroke(); }
+        for (const [at, next] of [[row, i + 1], [column, i + size]]) {
+          if (!isLine(at)) continue;
+          trace([spots[i], spots[next]]);
+          context.stroke();
+        }
       } });
     }
   }

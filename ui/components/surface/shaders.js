@@ -42,7 +42,12 @@ const POINT_VERTEX = `#version 300 es
 layout(location=0) in vec3 place; layout(location=1) in vec3 colour;
 uniform mat4 lens; uniform float size;
 out vec3 C;
-void main() { C = colour; gl_Position = lens * vec4(place, 1.); gl_Position.z -= .0016 * gl_Position.w; gl_PointSize = size; }`;
+void main() {
+  C = colour;
+  gl_Position = lens * vec4(place, 1.);
+  gl_Position.z -= .0016 * gl_Position.w;
+  gl_PointSize = size;
+}`;
 const POINT_PIXEL = `#version 300 es
 precision highp float;
 in vec3 C;

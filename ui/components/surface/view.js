@@ -3,16 +3,16 @@
 //   const view = makeView(canvas, { azimuth, elevation, distance, centre });
 //   view.show(scene)       paints the scene at the next frame
 //   view.invalidate()      the same scene again: the camera or the window has changed
-//   view.frame(places, share, stack)   the camera's centre and distance, so that these fill a share of the picture;
-//                              the element `stack` around it gets their ratio, `--gc-aspect`, for its style sheet: no empty bands
+//   view.frame(places, share, stack)   the camera's centre and distance, so that these fill a share of
+//                          the picture; the element `stack` around it gets their ratio, `--gc-aspect`
 //   view.project(place)    [x, y, depth] on the screen, in pixels
-//   view.unproject(x, y, depth)   the place there
-//   view.hit(x, y)         { row, column } of the surface as shares of one, or null
-//   view.picture(times), view.figure()   what is shown as a PNG so many times as large, and for Plotly
+//   view.hit(x, y)         [column, row] of the surface as shares of one, or null
+//   view.picture(times)    what is shown as a PNG so many times as large
 //   view.onPaint           called after each painting
 //
-// A scene: size, places and normals (3 size², NaN in holes), `cells` between grid lines, and a colour for every vertex
-// (`colours`, 3 size²), or a `plane` [a, b, c, d] with the colours of its two sides (`classes`). Besides:
+// A scene: size, places and normals (3 size², NaN in holes), `cells` between grid lines, and a
+// colour for every vertex (`colours`, 3 size²), or a `plane` [a, b, c, d] with the colours of its
+// two sides (`classes`). Besides:
 //   ground   { corners, colour [r, g, b, alpha] }, onto which the surface throws a `shadow` (0 to 1)
 //   lines    [{ segments [x y z x y z …], wide, colour, alpha, hidden: alpha behind the surface, near }]
 //   points   { places, colours, size in pixels }
@@ -24,7 +24,7 @@ const NEAREST = 0.4; // of the first distance
 const FARTHEST = 2.5;
 const LARGEST_RATIO = 2; // pixels of the picture for each of the window's
 
-const views = (window.__gcViews ??= new Set()); // of every component: each has this file in a module of its own
+const views = (window.__gcViews ??= new Set()); // of every component, each of which has this file
 
 function makeView(canvas, camera) {
   // A browser gives sixteen contexts: a picture that has left the page gives its own back.
@@ -37,7 +37,10 @@ function makeView(canvas, camera) {
   view.painter = webglPainter(canvas) ?? canvasPainter(canvas);
   canvas.dataset.painter = view.painter.kind;
   view.invalidate = () => {
-    if (!view.waiting) view.waiting = requestAnimationFrame(() => { view.waiting = 0; paintView(view); });
+    view.waiting ??= requestAnimationFrame(() => {
+      view.waiting = null;
+      paintView(view);
+    });
   };
   view.show = scene => { view.scene = scene; view.invalidate(); };
   view.frame = (places, share, stack) => {
@@ -50,17 +53,14 @@ function makeView(canvas, camera) {
     view.invalidate();
   };
   view.project = place => view.lens.project(place);
-  view.unproject = (x, y, depth) => plus(view.lens.eye, view.lens.ray(x, y), depth);
   view.hit = (x, y) => view.scene && view.lens
     && hitOf(view.scene.places, view.scene.size, view.lens.eye, view.lens.ray(x, y));
-  // A data URL of the picture, so many `times` as large as on the screen.
   view.picture = times => {
     paintView(view, times);
     const url = canvas.toDataURL();
     paintView(view);
     return url;
   };
-  view.figure = () => plotlyOf(view);
   canvas.gcView = view;
   canvas.addEventListener('webglcontextrestored', view.invalidate);
   new ResizeObserver(view.invalidate).observe(canvas);
@@ -68,18 +68,34 @@ function makeView(canvas, camera) {
   return view;
 }
 
+// Gives views one camera, the first one's.
+function linkViews(views) {
+  const { camera, home } = views[0] ?? {};
+  for (const view of views) {
+    Object.assign(view, { camera, home });
+    view.onPaint = () => {
+      view.painted = JSON.stringify(camera);
+      for (const other of views) if (other.painted !== view.painted) other.invalidate();
+    };
+  }
+}
+
 const ROUNDS = 4; // of framing: perspective changes with the distance
 const CROP_MARGIN = 1.1; // of a stack's height, for shadows and handles
 const LEAST_TALL = 0.4; // of its greatest height: what is seen edge-on is still turned
 
-// Returns the share of its height that a picture needs; where that is less than one, its width limits it.
+const endsAmong = numbers => numbers.reduce(
+  ([low, high], x) => [Math.min(low, x), Math.max(high, x)], [Infinity, -Infinity]);
+
+// Returns the share of its height that a picture needs; where that is less than one, its width
+// limits it.
 function frameAll({ canvas, camera, home }, places, share) {
   let tall = 1;
-  const [width, height] = canvas.clientWidth ? [canvas.clientWidth, canvas.clientHeight] : [3, 2];
+  const [width, height] = [canvas.clientWidth || 3, canvas.clientHeight || 2];
   for (let round = 0; round < ROUNDS; round += 1) {
     const lens = lensOf(camera, width, height, 1);
     const spots = places.map(lens.project);
-    const [across, down] = [0, 1].map(k => [Math.min, Math.max].map(end => spots.reduce((x, spot) => end(x, spot[k]), spots[0][k])));
+    const [across, down] = [0, 1].map(k => endsAmong(spots.map(spot => spot[k])));
     const middle = [across, down].map(([low, high]) => (low + high) / 2);
     camera.centre = plus(lens.eye, lens.ray(...middle), camera.distance);
     const [wide, high] = [(across[1] - across[0]) / width, (down[1] - down[0]) / height];
@@ -95,17 +111,28 @@ function paintView(view, ratio = Math.min(devicePixelRatio || 1, LARGEST_RATIO))
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (!scene || !width || !height) return; // in a hidden tab; painted when that opens
   const sizes = [width, height].map(length => Math.round(ratio * length));
-  if (canvas.width !== sizes[0] || canvas.height !== sizes[1]) [canvas.width, canvas.height] = sizes;
+  if (canvas.width !== sizes[0]) [canvas.width] = sizes;
+  if (canvas.height !== sizes[1]) [, canvas.height] = sizes;
   view.lens = lensOf(view.camera, width, height, ratio);
   view.painter.paint(scene, view.lens);
-  canvas.dataset.n = 1 + Number(canvas.dataset.n ?? 0);
+  countDrawing(canvas);
   view.onPaint();
+}
+
+// A canvas for square pictures, as large as it is shown; its drawing is in pixels of the window.
+function squareContext(canvas, side = canvas.clientWidth) {
+  const ratio = Math.min(devicePixelRatio || 1, LARGEST_RATIO);
+  const pixels = Math.round(side * ratio);
+  if (canvas.width !== pixels || canvas.height !== pixels) canvas.width = canvas.height = pixels;
+  const context = canvas.getContext('2d');
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
 }
 
 // The projection: a matrix, column by column, and its inverse as rays of depth one.
 function lensOf({ azimuth, elevation, distance, centre }, width, height, ratio) {
-  const level = Math.cos(elevation);
-  const back = [level * Math.cos(azimuth), level * Math.sin(azimuth), Math.sin(elevation)];
+  const back = [Math.cos(elevation) * Math.cos(azimuth), Math.cos(elevation) * Math.sin(azimuth),
+    Math.sin(elevation)];
   const eye = plus(centre, back, distance);
   const right = unit(cross([0, 0, 1], back));
   const up = cross(back, right);
@@ -113,7 +140,8 @@ function lensOf({ azimuth, elevation, distance, centre }, width, height, ratio) 
   const wide = tall * height / width;
   const [near, far] = [0.05 * distance, 20 * distance];
   const row = (axis, factor) => [...axis.map(x => x * factor), -factor * dot(axis, eye)];
-  const rows = [row(right, wide), row(up, tall), row(back, (far + near) / (near - far)), row(back, -1)];
+  const flat = (far + near) / (near - far);
+  const rows = [row(right, wide), row(up, tall), row(back, flat), row(back, -1)];
   rows[2][3] += 2 * far * near / (near - far);
   const matrix = new Float32Array(16);
   rows.forEach((numbers, i) => numbers.forEach((number, j) => { matrix[4 * j + i] = number; }));
@@ -121,9 +149,12 @@ function lensOf({ azimuth, elevation, distance, centre }, width, height, ratio) 
   return {
     matrix, eye, width, height, ratio, right, up,
     project: place => {
-      const depth = at(rows[3], place);
-      return [(1 + at(rows[0], place) / depth) / 2 * width, (1 - at(rows[1], place) / depth) / 2 * height, depth];
+      const [x, y, , depth] = rows.map(numbers => at(numbers, place));
+      return [(1 + x / depth) / 2 * width, (1 - y / depth) / 2 * height, depth];
     },
-    ray: (x, y) => plus(plus(back.map(part => -part), right, (2 * x / width - 1) / wide), up, (1 - 2 * y / height) / tall),
+    ray: (x, y) => {
+      const level = plus(back.map(part => -part), right, (2 * x / width - 1) / wide);
+      return plus(level, up, (1 - 2 * y / height) / tall);
+    },
   };
 }

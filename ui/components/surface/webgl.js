@@ -35,7 +35,8 @@ function webglParts(gl) {
     }
     const count = gl.getProgramParameter(linked, gl.ACTIVE_UNIFORMS) ?? 0;
     const names = Array.from({ length: count }, (_, i) => gl.getActiveUniform(linked, i).name);
-    return { linked, at: Object.fromEntries(names.map(name => [name, gl.getUniformLocation(linked, name)])) };
+    const placeOf = name => [name, gl.getUniformLocation(linked, name)];
+    return { linked, at: Object.fromEntries(names.map(placeOf)) };
   };
   return {
     mesh: program(MESH_VERTEX, MESH_PIXEL),
@@ -55,7 +56,8 @@ function paintByWebgl(gl, parts, scene, lens) {
     gl.uniformMatrix4fv(at.lens, false, lens.matrix);
     return at;
   };
-  // Hands over the attributes, { values, size, each: whether one belongs to every instance }, in order.
+  // Hands over the attributes, { values, size, each: whether one belongs to every instance }, in
+  // order.
   const feed = (...attributes) => {
     for (let i = 0; i < 4; i += 1) gl.disableVertexAttribArray(i);
     attributes.forEach(({ values, size, each = 0 }, i) => {
@@ -109,7 +111,9 @@ function paintMesh(gl, parts, scene, lens, use, feed) {
   if (parts.size !== size || parts.cells !== cells || isOpen || parts.isOpen) {
     Object.assign(parts, { size, cells, isOpen, grid: gridOf(size, cells) });
     const index = [];
-    eachTriangle(size, (...corners) => { if (!corners.some(i => Number.isNaN(places[3 * i]))) index.push(...corners); });
+    eachTriangle(size, (...corners) => {
+      if (!corners.some(i => Number.isNaN(places[3 * i]))) index.push(...corners);
+    });
     parts.triangles = index.length;
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(index), gl.STATIC_DRAW);
   }
@@ -135,12 +139,13 @@ function paintMesh(gl, parts, scene, lens, use, feed) {
     gl.uniform3fv(at.below, scene.classes[0]);
     gl.uniform3fv(at.above, scene.classes[1]);
   }
-  feed({ values: places, size: 3 }, { values: normals, size: 3 }, { values: colours ?? normals, size: 3 },
-    { values: parts.grid, size: 2 });
+  const vertices = [places, normals, colours ?? normals].map(values => ({ values, size: 3 }));
+  feed(...vertices, { values: parts.grid, size: 2 });
   gl.drawElements(gl.TRIANGLES, parts.triangles, gl.UNSIGNED_INT, 0);
 }
 
-// Where each vertex stands among the grid lines, which are at whole numbers; without `cells`, on none.
+// Where each vertex stands among the grid lines, which are at whole numbers; without `cells`, on
+// none.
 const gridOf = (size, cells) => Float32Array.from({ length: 2 * size * size }, (_, i) => {
   if (!cells) return 0.5;
   const vertex = Math.floor(i / 2);

@@ -1,12 +1,11 @@
 """A tree of one output entry: heads, experts, tokens; computed and redrawn in the browser.
 
 Its numbers are sent once for a model. The browser computes every entry from them, at the input that
-a pad beside it shows and at the strength of its own slider.
+the visitor drags and at the strength of its slider.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,13 +26,11 @@ def tree(
     numbers: Mapping[str, Any],
     strength: float,
     point: tuple[float, float],
-    pad: str,
     expert: str,
     spare: int,
-    on_strength: Callable[[float], None],
-    on_expert: Callable[[str], None],
+    on_leave: Callable[[tuple[float, float], float, str], None],
 ) -> None:
-    """Draw the tree of the entry called ``name``.
+    """Draw the tree of the entry called ``name``, and its input in the square [-1, 1]^2.
 
     Args:
         key: Of the component.
@@ -43,25 +40,17 @@ def tree(
         numbers: What entry.js computes with: affine maps of the input as nested lists, three of
             each, and the gate's place, kind, title and logits, or none.
         strength: λ of the gate.
-        point: The input, until the pad with the key ``pad`` has drawn its first handle.
-        pad: See above.
+        point: The input.
         expert: The followed one as "head.channel", both from 1; empty for none.
         spare: Pixels of the window's height that all but the tree takes.
-        on_strength: Called with the strength at which the slider was let go.
-        on_expert: Called with the expert that was clicked, or with "" if it was followed already.
+        on_leave: Called with input, strength and followed expert when the visitor lets go.
     """
     sizes = [len(head) for head in numbers["queries"][0]]
     names = {"", *(f"{h + 1}.{c + 1}" for h, size in enumerate(sizes) for c in range(size))}
 
-    def receive_strength() -> None:
-        moved = wire.receive(key, "moved", lambda message: is_share(message["strength"]))
-        if moved:
-            on_strength(float(moved["strength"]))
-
-    def receive_expert() -> None:
-        picked = wire.receive(key, "picked", lambda message: message["expert"] in names)
-        if picked:
-            on_expert(picked["expert"])
+    def hear(left: Any) -> None:
+        x, y = map(float, left["point"])
+        on_leave((x, y), float(left["strength"]), left["expert"])
 
     _component(
         key=key,
@@ -72,16 +61,22 @@ def tree(
             "name": name,
             "strength": strength,
             "point": list(point),
-            "pad": pad,
             "expert": expert if expert in names else "",
             "spare": spare,
             "heard": wire.heard(key),
         },
-        on_moved_change=receive_strength,
-        on_picked_change=receive_expert,
+        on_left_change=wire.listener(key, "left", lambda left: is_sound(left, names), hear),
     )
 
 
-def is_share(value: Any) -> bool:
-    """Return whether this is a number from 0 to 1 that the slider could have sent."""
-    return type(value) in (int, float) and math.isfinite(value) and 0 <= value <= 1
+def is_sound(message: Any, names: set[str]) -> bool:
+    """Return whether our own script could have sent this message; see `wire.receive`."""
+    point, strength = message["point"], message["strength"]
+    return (
+        message["expert"] in names
+        and isinstance(point, list)
+        and len(point) == 2
+        and all(type(x) in (int, float) and abs(x) <= 1 for x in point)
+        and type(strength) in (int, float)
+        and 0 <= strength <= 1
+    )

@@ -1,6 +1,6 @@
-// One entry of an attention layer's output, computed from the numbers that Python sends once.
-// The same sums as in gating_core/experts/entry.py, at any input and any strength of the gate.
-// Before all files stands SIGMA, a gate's function by its kind: Python writes it from GATE_KINDS.
+// One entry of an attention layer's output, computed from the numbers that Python sends once. The
+// same sums as in gating_core/experts/entry.py, at any input and any strength of the gate. Before
+// all files stands SIGMA, a gate's function by its kind: Python writes it from GATE_KINDS.
 
 const AMONG_TOKENS = ['G2', 'G3']; // gates that read every token; the others read the first
 const sum = numbers => numbers.reduce((total, number) => total + number, 0);
@@ -25,7 +25,8 @@ function entryOf(data, x, strength) {
   const heads = values.map((tokens, h) => {
     const score = (token, gated) => sum(queries[h].map((q, c) => q * keys[h][token][c]
       * (gated ? factor('G4', 0, h, c) * factor('G3', token, h, c) : 1))) / Math.sqrt(size);
-    const [weights, ungated] = [true, false].map(gated => softmax(tokens.map((_, token) => score(token, gated))));
+    const [weights, ungated] = [true, false].map(gated =>
+      softmax(tokens.map((_, token) => score(token, gated))));
     const experts = queries[h].map((_, c) => {
       const [projection, own] = [data.projection[h][c][channel], factor('G1', 0, h, c)];
       const parts = tokens.map((gives, token) => {

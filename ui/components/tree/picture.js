@@ -9,7 +9,8 @@ const WIDEST = 44; // pixels of the widest branch that any input of the square h
 const NARROW = 560; // below it the tree is a list
 const LINE = 21; // pixels of a row of the list
 const BOX = { half: 27, top: 20 };
-const GAP = { name: 13, small: 18, number: 21, head: 25 }; // pixels on either side of the middle of a text
+const GAP = { name: 13, small: 18, number: 21, head: 25 }; // pixels beside the middle of a text
+const ROUTING = ['G3', 'G4']; // gates within the attention weights
 const SAMPLED = [-1, -0.5, 0, 0.5, 1]; // inputs, both ways, from which the scale of widths comes
 
 // Three decimals, fewer figures than anybody reads; a power of ten for what these would hide.
@@ -24,15 +25,14 @@ const nameOf = (h, c) => `${h + 1}.${c + 1}`; // of an expert, as in the link
 // The largest sizes of tokens' terms and of everything, for all inputs of the square.
 function largest(data) {
   let [term, all] = [0, 0];
-  for (const u of SAMPLED) for (const v of SAMPLED) for (const strength of data.gate ? [0, data.strength, 1] : [0]) {
-    const entry = entryOf(data, [u, v], strength);
-    all = Math.max(all, Math.abs(entry.value));
-    for (const head of entry.heads) {
-      all = Math.max(all, Math.abs(head.sum));
-      for (const expert of head.experts) {
-        all = Math.max(all, Math.abs(expert.sum));
-        for (const part of expert.tokens) term = Math.max(term, Math.abs(part.term));
-      }
+  const inputs = SAMPLED.flatMap(u => SAMPLED.map(v => [u, v]));
+  for (const strength of data.gate ? [0, data.strength, 1] : [0]) {
+    for (const { value, heads } of inputs.map(input => entryOf(data, input, strength))) {
+      const experts = heads.flatMap(head => head.experts);
+      const sums = [...heads, ...experts].map(part => Math.abs(part.sum));
+      const terms = experts.flatMap(expert => expert.tokens.map(part => Math.abs(part.term)));
+      all = Math.max(all, Math.abs(value), ...sums);
+      term = Math.max(term, ...terms);
     }
   }
   return { term, all: Math.max(all, term) || 1 };
@@ -47,18 +47,24 @@ function pen(svg) {
     if (update) updates.push(entry => update(node, entry));
     return node;
   };
-  const text = (parent, x, y, anchor, kind, content) => add(
-    parent, 'text', { x, y, 'text-anchor': anchor, class: kind },
-    (node, entry) => { node.textContent = typeof content === 'string' ? content : content(entry); });
-  const branch = (parent, path, scale, value) => add(parent, 'path', { d: path }, (node, entry) => {
+  const text = (parent, x, y, anchor, kind, content) => {
+    const update = (node, entry) => { node.textContent = content(entry); };
+    add(parent, 'text', { x, y, 'text-anchor': anchor, class: kind }, update);
+  };
+  // A path whose sign and size are those of a value; `shapeOf(size)` are its attributes.
+  const branch = (parent, value, shapeOf) => add(parent, 'path', {}, (node, entry) => {
     const size = value(entry);
-    assign(node, { class: size < 0 ? 'gc-minus' : 'gc-plus', 'stroke-width': Math.max(0.75, scale * Math.abs(size)) });
+    assign(node, { class: size < 0 ? 'gc-minus' : 'gc-plus', ...shapeOf(Math.abs(size)) });
   });
   return { svg, updates, add, text, branch };
 }
 
 // A branch does not run through the texts on it: it has gaps there.
-const curve = (x1, y1, x2, y2) => `M${x1} ${y1} C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}`;
+function curve(x1, y1, x2, y2) {
+  const middle = (x1 + x2) / 2;
+  return `M${x1} ${y1} C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
+}
+
 function level(y, from, to, texts) {
   const starts = [from, ...texts.map(([x, gap]) => x + gap)];
   const ends = [...texts.map(([x, gap]) => x - gap), to];
@@ -67,17 +73,20 @@ function level(y, from, to, texts) {
 
 // A group for the expert (h, c): it is hovered, focused and clicked as one.
 function expertGroup(draw, h, c, box) {
-  const group = draw.add(draw.svg, 'g',
-    { class: 'gc-expert', tabindex: 0, role: 'button', 'data-expert': nameOf(h, c) }, (node, entry) => {
-      const { sum: own } = entry.heads[h].experts[c];
-      node.setAttribute('aria-label', `Expert ${c + 1} of head ${h + 1}: ${numberText(own)}`);
-    });
+  const attributes = { class: 'gc-expert', tabindex: 0, role: 'button', 'data-expert': nameOf(h, c) };
+  const group = draw.add(draw.svg, 'g', attributes, (node, entry) => {
+    const own = numberText(entry.heads[h].experts[c].sum);
+    node.setAttribute('aria-label', `Expert ${c + 1} of head ${h + 1}: ${own}`);
+  });
   draw.add(group, 'rect', { ...box, class: 'gc-hit', rx: 4 });
   return group;
 }
 
 function drawWide(draw, data, width, room) {
-  const [heads, experts, tokens] = [data.values[0].length, data.queries[0][0].length, data.values[0][0].length];
+  const { svg } = draw;
+  const place = data.gate?.place;
+  const [heads, tokens] = [data.values[0].length, data.values[0][0].length];
+  const experts = data.queries[0][0].length;
   const leaves = heads * experts * tokens;
   const gaps = heads * experts * EXPERT_GAP + heads * HEAD_GAP;
   const row = Math.max(ROW.least, Math.min(ROW.most, (room - TITLES - gaps) / leaves));
@@ -85,92 +94,102 @@ function drawWide(draw, data, width, room) {
   const most = largest(data);
   const scale = Math.min(WIDEST / most.all, 1.3 * row / most.term);
   const across = share => share * (width - 150) + 92;
-  const x = { gives: across(0), g2: across(0.1), weight: across(0.21), mixed: across(0.35), g1: across(0.46),
-    out: across(0.58), head: across(0.74), all: across(0.88), g5: across(0.94), entry: across(1) };
+  const x = { gives: across(0), G2: across(0.1), weight: across(0.21), mixed: across(0.35),
+    G1: across(0.46), out: across(0.58), head: across(0.74), all: across(0.88), G5: across(0.94),
+    entry: across(1) };
   const height = TITLES + leaves * row + gaps;
   const middle = TITLES + (height - TITLES - HEAD_GAP) / 2;
-
-  const titles = [[x.gives, 'end', 'value x·Wᵥ'], [x.weight, 'middle', 'attention α'], [x.mixed, 'middle', 'expert'],
-    [x.out, 'middle', 'Wₒ'], [x.head, 'middle', 'head'], [x.entry, 'start', data.name]];
-  for (const [at, anchor, title] of titles) draw.text(draw.svg, at, 8, anchor, 'gc-title', title);
-
+  const branch = (parent, d, value) => draw.branch(parent, value,
+    size => ({ d, 'stroke-width': Math.max(0.75, scale * size) }));
+  const number = (parent, at, y, value, kind = small) =>
+    draw.text(parent, at, y, 'middle', kind, entry => numberText(value(entry)));
+  // Of the gate, where it is in this place: its number, and the gap that that needs.
+  const gapAt = name => (place === name ? [[x[name], gap]] : []);
+  const gate = (name, parent, y, value, kind = small) => {
+    if (place === name) number(parent, x[name], y, value, `gc-gate-value ${kind}`);
+  };
+  const titles = { gives: 'value x·Wᵥ', weight: 'attention α', mixed: 'expert', out: 'Wₒ',
+    head: 'head', entry: data.name };
+  const anchors = { gives: 'end', entry: 'start' };
+  for (const [name, title] of Object.entries(titles)) {
+    draw.text(svg, x[name], 8, anchors[name] ?? 'middle', 'gc-title', () => title);
+  }
   let top = TITLES;
   for (let h = 0; h < heads; h += 1) {
     const own = entry => entry.heads[h];
     const headY = top + (experts * (tokens * row + EXPERT_GAP) - EXPERT_GAP) / 2;
-    draw.branch(draw.svg, curve(x.head + GAP.head, headY, x.all, middle), scale, entry => own(entry).sum);
+    branch(svg, curve(x.head + GAP.head, headY, x.all, middle), entry => own(entry).sum);
     for (let c = 0; c < experts; c += 1) {
       const expert = entry => own(entry).experts[c];
-      const y = top + tokens * row / 2;
-      const group = expertGroup(draw, h, c, { x: 0, y: top - EXPERT_GAP / 2, width: x.head, height: tokens * row + EXPERT_GAP });
-      const gate = data.gate?.place === 'G1' ? [[x.g1, gap]] : [];
-      draw.branch(group, level(y, x.mixed + GAP.name, x.out - gap, gate) + curve(x.out + gap, y, x.head - GAP.head, headY), scale,
+      const tall = tokens * row;
+      const y = top + tall / 2;
+      const box = { x: 0, y: top - EXPERT_GAP / 2, width: x.head, height: tall + EXPERT_GAP };
+      const group = expertGroup(draw, h, c, box);
+      const outwards = level(y, x.mixed + GAP.name, x.out - gap, gapAt('G1'));
+      branch(group, outwards + curve(x.out + gap, y, x.head - GAP.head, headY),
         entry => expert(entry).sum);
       for (let t = 0; t < tokens; t += 1) {
         const leaf = top + (t + 0.5) * row;
         const part = entry => expert(entry).tokens[t];
-        const inner = data.gate?.place === 'G2' ? [[x.g2, gap]] : [];
-        draw.branch(group, level(leaf, x.gives, x.weight - gap, inner) + curve(x.weight + gap, leaf, x.mixed - GAP.name, y), scale,
+        const inwards = level(leaf, x.gives, x.weight - gap, gapAt('G2'));
+        branch(group, inwards + curve(x.weight + gap, leaf, x.mixed - GAP.name, y),
           entry => part(entry).term);
-        draw.text(group, 0, leaf, 'start', `gc-title ${small}`, `token ${t + 1}`);
+        draw.text(group, 0, leaf, 'start', `gc-title ${small}`, () => `token ${t + 1}`);
         draw.text(group, x.gives - 5, leaf, 'end', small, entry => numberText(part(entry).gives));
-        draw.text(group, x.weight, leaf, 'middle', small, entry => numberText(part(entry).weight));
-        if (data.gate?.place === 'G2') {
-          draw.text(group, x.g2, leaf, 'middle', `gc-gate-value ${small}`, entry => numberText(part(entry).gate));
-        }
+        number(group, x.weight, leaf, entry => part(entry).weight);
+        gate('G2', group, leaf, entry => part(entry).gate);
       }
-      draw.text(group, x.mixed, y, 'middle', small, `E${nameOf(h, c)}`);
-      draw.text(group, x.out, y, 'middle', small, entry => numberText(expert(entry).projection));
-      if (data.gate?.place === 'G1') {
-        draw.text(group, x.g1, y, 'middle', `gc-gate-value ${small}`, entry => numberText(expert(entry).gate));
-      }
-      top += tokens * row + EXPERT_GAP;
+      draw.text(group, x.mixed, y, 'middle', small, () => `E${nameOf(h, c)}`);
+      number(group, x.out, y, entry => expert(entry).projection);
+      gate('G1', group, y, entry => expert(entry).gate);
+      top += tall + EXPERT_GAP;
     }
-    draw.text(draw.svg, x.head, headY, 'middle', 'gc-strong', entry => numberText(own(entry).sum));
+    number(svg, x.head, headY, entry => own(entry).sum, 'gc-strong');
     top += HEAD_GAP;
   }
-  const outer = data.gate?.place === 'G5' ? [[x.g5, gap]] : [];
-  draw.branch(draw.svg, level(middle, x.all, x.entry, outer), scale, entry => entry.value);
-  if (data.gate?.place === 'G5') {
-    draw.text(draw.svg, x.g5, middle, 'middle', 'gc-gate-value', entry => numberText(entry.outside));
-  }
-  draw.text(draw.svg, x.entry + 4, middle, 'start', 'gc-strong', entry => numberText(entry.value));
-  const spots = { G1: x.g1, G2: x.g2, G3: x.weight, G4: x.weight, G5: x.g5 };
-  const span = data.gate?.place === 'G5' ? [middle - 30, middle + 30] : [BOX.top, height - HEAD_GAP];
-  return { height, box: data.gate && { x: spots[data.gate.place], span } };
+  branch(svg, level(middle, x.all, x.entry, gapAt('G5')),
+    entry => entry.value);
+  gate('G5', svg, middle, entry => entry.outside, '');
+  draw.text(svg, x.entry + 4, middle, 'start', 'gc-strong', entry => numberText(entry.value));
+  const span = place === 'G5' ? [middle - 30, middle + 30] : [BOX.top, height - HEAD_GAP];
+  return { height, box: data.gate && { x: x[place] ?? x.weight, span } };
 }
 
 // On a phone: one column, the entry first.
 function drawNarrow(draw, data, width) {
-  const most = largest(data);
+  const place = data.gate?.place;
   const left = width * 0.66;
-  const scale = (width - left) / most.all;
+  const scale = (width - left) / largest(data).all;
   let y = LINE / 2;
   const bar = (parent, indent, kind, content, value) => {
     const at = y;
     draw.text(parent, indent, at, 'start', kind, content);
-    draw.add(parent, 'path', { 'stroke-width': 9 }, (node, entry) => {
-      const size = value(entry);
-      assign(node, { class: size < 0 ? 'gc-minus' : 'gc-plus', d: `M${left} ${at} h${Math.max(0.75, scale * Math.abs(size))}` });
-    });
+    draw.branch(parent, value, size =>
+      ({ 'stroke-width': 9, d: `M${left} ${at} h${Math.max(0.75, scale * size)}` }));
     y += LINE;
   };
-  const gated = (place, factor) => (data.gate?.place === place ? ` × gate ${numberText(factor)}` : '');
-  const outside = entry => (data.gate?.place === 'G5' ? `, gate ${numberText(entry.outside)}` : '');
-  bar(draw.svg, 0, 'gc-strong', entry => `${data.name} = ${numberText(entry.value)}${outside(entry)}`,
-    entry => entry.value);
+  const gate = (name, factor, sign = ' ×') =>
+    (place === name ? `${sign} gate ${numberText(factor)}` : '');
+  bar(draw.svg, 0, 'gc-strong', ({ value, outside }) =>
+    `${data.name} = ${numberText(value)}${gate('G5', outside, ',')}`, ({ value }) => value);
   data.values[0].forEach((tokens, h) => {
-    bar(draw.svg, 8, '', entry => `head ${h + 1}: ${numberText(entry.heads[h].sum)}`, entry => entry.heads[h].sum);
+    const head = entry => entry.heads[h].sum;
+    bar(draw.svg, 8, '', entry => `head ${h + 1}: ${numberText(head(entry))}`, head);
     data.queries[0][h].forEach((_, c) => {
       const expert = entry => entry.heads[h].experts[c];
-      const group = expertGroup(draw, h, c, { x: 0, y: y - LINE / 2, width, height: (tokens.length + 1) * LINE });
-      bar(group, 16, '', entry => `expert ${nameOf(h, c)}: Wₒ ${numberText(expert(entry).projection)}${gated('G1', expert(entry).gate)}`,
-        entry => expert(entry).sum);
+      const box = { x: 0, y: y - LINE / 2, width, height: (tokens.length + 1) * LINE };
+      const group = expertGroup(draw, h, c, box);
+      bar(group, 16, '', entry => {
+        const { projection, gate: own } = expert(entry);
+        return `expert ${nameOf(h, c)}: Wₒ ${numberText(projection)}${gate('G1', own)}`;
+      }, entry => expert(entry).sum);
       tokens.forEach((_token, t) => {
-        const part = entry => expert(entry).tokens[t];
-        const routed = ['G3', 'G4'].includes(data.gate?.place) ? 'gated α' : 'α';
-        bar(group, 28, 'gc-small', entry => `token ${t + 1}: ${routed} ${numberText(part(entry).weight)}${gated('G2', part(entry).gate)}`
-          + ` × ${numberText(part(entry).gives)}`, entry => part(entry).term);
+        const alpha = ROUTING.includes(place) ? 'gated α' : 'α';
+        bar(group, 28, 'gc-small', entry => {
+          const { weight, gate: inner, gives } = expert(entry).tokens[t];
+          const factors = `${numberText(weight)}${gate('G2', inner)} × ${numberText(gives)}`;
+          return `token ${t + 1}: ${alpha} ${factors}`;
+        }, entry => expert(entry).tokens[t].term);
       });
     });
   });

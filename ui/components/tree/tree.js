@@ -1,67 +1,52 @@
 // The tree of one entry, redrawn in the browser while the input or the gate's strength moves.
-// Comes after wire.js, svg.js, entry.js and picture.js.
 //
 // Python sends { label, name, values, queries, keys, projection, tokens, valueMap, channel, gate:
-// { place, kind, logits, title } or null, strength, point, pad, expert, spare, heard } and receives
-// "moved" with { strength, serial } and "picked" with { expert, serial }. `pad` names the pad whose
-// first handle is the input.
+// { place, kind, logits, title } or null, strength, point, expert, spare, heard } and receives
+// "left" with { point, strength, expert, serial }.
 
 const LEAST_HEIGHT = 250; // pixels
-const ROOT_PIXELS = 16; // of the page's type; in present mode it is larger, and the whole tree with it
+const ROOT_PIXELS = 16; // of the page's type; in present mode it is larger, and the tree with it
+const INPUT = { side: 240, unit: 95, centre: [131, 115] }; // pixels of the square in tree.html
+const STEP = 1 / 20; // of an arrow key
+const FINE_STEP = 1 / 100;
 
-export default function ({ data: [data], parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector('.gc-tree');
-  const state = (root.__gc ??= { heard: 0, next: nextMessage, x: data.point });
-  state.report = setTriggerValue;
+export default function (component) {
+  const { data: [data] } = component;
+  const take = ({ x, strength, followed }) => ({ point: x, strength, expert: followed });
+  const state = stateOf(component, 'tree', 'left', { take, draw: drawTree, hover: '' });
   hear(state, data.heard);
-  const isOurs = isUnheard(state, state.flying) || state.moved || state.picked !== undefined;
-  if (!isOurs) Object.assign(state, { strength: data.strength, followed: data.expert });
+  if (!isOurs(state)) {
+    Object.assign(state, { x: data.point, strength: data.strength, followed: data.expert });
+  }
   const numbers = JSON.stringify([data.values, data.gate, data.channel, data.queries, data.keys]);
   if (numbers !== state.numbers) state.width = 0; // to be made anew
+  if (!state.data) listen(state);
   Object.assign(state, { data, numbers });
-  if (!state.wired) listen(root, state);
-  redraw(root, state);
-  post(root, state);
+  drawTree(state);
+  post(state);
 }
 
-function nextMessage(state) {
-  if (state.moved) {
-    return { name: 'moved', take: () => {
-      state.moved = false;
-      return { strength: state.strength };
-    } };
-  }
-  return state.picked !== undefined && { name: 'picked', take: () => {
-    const expert = state.picked;
-    state.picked = undefined;
-    return { expert };
-  } };
-}
-
-function listen(root, state) {
-  state.wired = true;
-  const svg = root.querySelector('.gc-tree-plot');
-  const input = root.querySelector('input');
-  input.addEventListener('input', () => {
-    Object.assign(state, { strength: Number(input.value), held: true });
-    redraw(root, state);
+function listen(state) {
+  const svg = state.find('plot');
+  const slider = state.root.querySelector('input');
+  slider.addEventListener('input', () => {
+    state.strength = Number(slider.value);
+    change(state);
   });
-  input.addEventListener('change', () => {
-    Object.assign(state, { held: false, moved: true });
-    post(root, state);
-  });
+  slider.addEventListener('change', () => settle(state));
   const expertAt = event => event.target.closest?.('.gc-expert')?.dataset.expert ?? '';
-  for (const [name, at] of [['pointerover', expertAt], ['pointerleave', () => ''], ['focusin', expertAt], ['focusout', () => '']]) {
-    svg.addEventListener(name, event => {
-      state.hover = at(event);
-      redraw(root, state);
-    });
+  const point = expert => {
+    state.hover = expert;
+    drawTree(state);
+  };
+  for (const name of ['pointerover', 'focusin']) {
+    svg.addEventListener(name, event => point(expertAt(event)));
   }
+  for (const name of ['pointerleave', 'focusout']) svg.addEventListener(name, () => point(''));
   const pick = expert => {
-    state.followed = state.picked = expert === state.followed ? '' : expert; // a second time: none
+    state.followed = expert === state.followed ? '' : expert; // a second time: none
     state.hover = '';
-    redraw(root, state);
-    post(root, state);
+    settle(state);
   };
   svg.addEventListener('click', event => expertAt(event) && pick(expertAt(event)));
   svg.addEventListener('keydown', event => {
@@ -69,39 +54,68 @@ function listen(root, state) {
     event.preventDefault();
     pick(expertAt(event));
   });
-  redrawOnResize(svg, () => redraw(root, state));
-  const follow = ({ detail }) => {
-    if (!root.isConnected) return document.removeEventListener(PAD_MOVED, follow);
-    if (detail.pad !== state.data.pad) return undefined;
-    state.x = detail.places[0];
-    return redraw(root, state);
-  };
-  document.addEventListener(PAD_MOVED, follow);
+  redrawOnResize(svg, () => drawTree(state));
+  listenToInput(state);
 }
 
-function redraw(root, state) {
-  const svg = root.querySelector('.gc-tree-plot');
+// The input, a point of the square.
+function listenToInput(state) {
+  const [square, handle] = [state.find('input'), state.find('handle')];
+  const pointAt = event => {
+    const [x, y] = pixelOf(square, INPUT.side, event);
+    return [(x - INPUT.centre[0]) / INPUT.unit, (INPUT.centre[1] - y) / INPUT.unit];
+  };
+  const move = place => {
+    state.x = place.map(x => Number(Math.max(-1, Math.min(1, x)).toFixed(4)) + 0);
+    change(state);
+  };
+  keepTouch(square, node => handle.contains(node));
+  listenToHand(handle, {
+    take: event => {
+      event.preventDefault();
+      handle.focus({ preventScroll: true });
+      const from = pointAt(event);
+      return { shift: state.x.map((x, k) => x - from[k]) };
+    },
+    drag: (event, { shift }) => move(pointAt(event).map((x, k) => x + shift[k])),
+    step: (way, { shiftKey }) =>
+      move(state.x.map((x, k) => x + way[k] * (shiftKey ? FINE_STEP : STEP))),
+    release: () => settle(state),
+  });
+}
+
+function drawInput({ find, x }) {
+  const [across, down] = [0, 1].map(k => INPUT.centre[k] + (k ? -1 : 1) * INPUT.unit * x[k]);
+  const words = `x₁ ${x[0].toFixed(2)}, x₂ ${x[1].toFixed(2)}`.replaceAll('-', '−');
+  assign(find('handle'), { transform: `translate(${across} ${down})`, 'aria-valuenow': x[0],
+    'aria-valuetext': words });
+  find('place').textContent = words;
+}
+
+function drawTree(state) {
+  const { root, find, data } = state;
+  const svg = find('plot');
   const width = svg.clientWidth;
   if (!width) return; // in a hidden tab; drawn when that opens
-  const { data } = state;
   const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / ROOT_PIXELS;
   if (width !== state.width || scale !== state.scale) build(svg, state, width, scale);
   state.entry = entryOf(data, state.x, state.strength);
   state.updates.forEach(update => update(state.entry));
   svg.setAttribute('aria-label', data.label);
-  const bar = root.querySelector('.gc-tree-strength');
-  bar.hidden = !data.gate;
-  bar.firstElementChild.textContent = `Gate interpolation λ = ${state.strength.toFixed(2)}`;
-  if (!state.held) bar.lastElementChild.value = state.strength;
+  drawInput(state);
+  const [text, slider] = find('strength').children;
+  find('strength').hidden = !data.gate;
+  text.textContent = `Gate interpolation λ = ${state.strength.toFixed(2)}`;
+  slider.value = state.strength;
   const expert = state.hover || state.followed;
   svg.classList.toggle('gc-follows', Boolean(expert));
   for (const group of svg.querySelectorAll('.gc-expert')) {
     group.classList.toggle('gc-followed', group.dataset.expert === expert);
     group.setAttribute('aria-pressed', group.dataset.expert === state.followed);
   }
-  root.querySelector('.gc-tree-sum').textContent = sumText(state);
-  root.querySelector('.gc-tree-formula').replaceChildren(...formulaLines(state, expert));
-  root.dataset.n = Number(root.dataset.n ?? 0) + 1;
+  find('sum').textContent = sumText(state);
+  find('formula').replaceChildren(...formulaLines(state, expert));
+  countDrawing(root);
 }
 
 function build(svg, state, pixels, scale) {
@@ -109,7 +123,7 @@ function build(svg, state, pixels, scale) {
   const width = pixels / scale;
   const { data } = state;
   const draw = pen(svg);
-  const focus = svg.contains(document.activeElement) ? document.activeElement.dataset.expert : null;
+  const focus = svg.contains(document.activeElement) && document.activeElement.dataset.expert;
   const box = svg.querySelector('.gc-gate-box') ?? gateBox();
   svg.replaceChildren(box);
   const room = Math.max(LEAST_HEIGHT, (window.innerHeight - data.spare) / scale);
@@ -123,7 +137,8 @@ function build(svg, state, pixels, scale) {
 // The gate's box stays the same element, so that one sees it move to another place.
 function gateBox() {
   const box = make('g', { class: 'gc-gate-box' });
-  box.append(make('rect', { x: -BOX.half, width: 2 * BOX.half, rx: 6 }), make('text', { y: BOX.top - 1, 'text-anchor': 'middle' }));
+  box.append(make('rect', { x: -BOX.half, width: 2 * BOX.half, rx: 6 }),
+    make('text', { y: BOX.top - 1, 'text-anchor': 'middle' }));
   return box;
 }
 
@@ -144,34 +159,25 @@ function sumText({ data, entry }) {
   return `${data.name} = ${heads} = ${numberText(entry.value)}`;
 }
 
-function line(...parts) {
-  const out = document.createElement('span');
-  out.style.display = 'block';
-  out.append(...parts);
-  return out;
-}
-
-function strong(text) {
-  const out = document.createElement('b');
-  out.textContent = text;
-  return out;
-}
-
 function formulaLines({ data, entry, x }, expert) {
-  if (!expert) return [line(data.hint)];
   const [h, c] = expert.split('.').map(number => number - 1);
   const own = entry.heads[h]?.experts[c];
+  const line = (...parts) => element('div', {}, ...parts);
   if (!own) return [line(data.hint)];
-  const factor = (place, number) => (data.gate?.place === place ? ` × gate ${numberText(number)}` : '');
-  const tokens = own.tokens.map(part => `${numberText(part.weight)}${factor('G2', part.gate)} · ${numberText(part.gives)}`);
-  const routed = ['G3', 'G4'].includes(data.gate?.place)
-    ? ` Without the gate, α would be ${own.tokens.map(part => numberText(part.ungated)).join(', ')}.` : '';
+  const strong = text => element('b', {}, text);
+  const place = data.gate?.place;
+  const gate = (at, number) => (place === at ? ` × gate ${numberText(number)}` : '');
+  const tokens = own.tokens.map(part =>
+    `${numberText(part.weight)}${gate('G2', part.gate)} · ${numberText(part.gives)}`).join(' + ');
+  const ungated = own.tokens.map(part => numberText(part.ungated)).join(', ');
+  const routed = ROUTING.includes(place) ? ` Without the gate, α would be ${ungated}.` : '';
   const vector = numbers => `(${numbers.map(numberText).join(', ')})`;
+  const factors = `Wₒ ${numberText(own.projection)}${gate('G1', own.gate)}${gate('G5', entry.outside)}`;
   const first = affine(data.tokens, x)[0];
   return [
-    line(strong(`Expert ${c + 1} of head ${h + 1}: `), `Wₒ ${numberText(own.projection)}${factor('G1', own.gate)}`
-      + `${factor('G5', entry.outside)} × [${tokens.join(' + ')}] = `, strong(numberText(own.sum)), `.${routed}`),
-    line(`Its linear map is Wᵥ[:, ${expert}] = ${vector(data.valueMap[h][c])}. Token 1 is ${vector(first)},`
-      + ` so its value is ${numberText(own.tokens[0].gives)}.`),
+    line(strong(`Expert ${c + 1} of head ${h + 1}: `), `${factors} × [${tokens}] = `,
+      strong(numberText(own.sum)), `.${routed}`),
+    line(`Its linear map is Wᵥ[:, ${expert}] = ${vector(data.valueMap[h][c])}. Token 1 is`
+      + ` ${vector(first)}, so its value is ${numberText(own.tokens[0].gives)}.`),
   ];
 }

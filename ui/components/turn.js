@@ -1,6 +1,6 @@
-// Page Up and Page Down, which a clicker sends, press the buttons of the previous and the next step,
-// wherever focus is: heard before any element, and not passed on, or the page would scroll. While a
-// class runs, Page Down presses its Reveal or Next, and Page Up nothing. Once a tab.
+// Page Up and Page Down, which a clicker sends, press the buttons of the previous and the next
+// step, wherever focus is: heard before any element, and not passed on, or the page would scroll.
+// While a class runs, Page Down presses its Reveal or Next, and Page Up nothing. Once a tab.
 const STEPS = { PageUp: 'previous', PageDown: 'next' };
 
 export default function () {
