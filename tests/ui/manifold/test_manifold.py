@@ -10,11 +10,13 @@ from gating_core.experiments.instance import chart_of, integrate_instance, measu
 from gating_core.geometry import difference_errors
 from gating_core.geometry.discrete import error_curve
 from gating_core.geometry.keys import OneSign
+from tests.ui.held import held_in
 from tests.ui.opening import header, mistakes, notes, open_page, open_settled
 from ui.common.formatting import headline_text, percent, plus_minus
 from ui.manifold import errors, shared
 from ui.manifold.shared import ManifoldRequest, resolve
 from ui.manifold.surface import KEY, dragged, finding, pair_of, point_column, verdict_of
+from ui.work.pool import Rank
 
 PAGE = "pages/1_Manifold.py"
 REQUESTS = {
@@ -172,6 +174,14 @@ def test_every_link_opens(name):
         assert header(app, KEY)["sides"][0]["verdict"]
     if "point" in LINKS[name]:
         assert len(app.table) == 1
+
+
+def test_no_gate_and_the_full_one_play_before_the_strengths_between_are_measured(monkeypatch):
+    with held_in(shared.DIALS, Rank.FIRST, monkeypatch):
+        told = header(open_page(PAGE), KEY)
+    assert told["places"] == [0, 1]
+    left, right = (side["verdict"] for side in told["sides"])
+    assert left[0] == right[0] != right[1]
 
 
 def test_frames_come_when_all_strengths_are_measured_and_a_drag_is_kept():
