@@ -141,6 +141,13 @@ def judge(models: Models, t: Thresholds) -> Verdict:
         for some in by_kind.values()
         for line in some.gaps([x for x in models.variants if x in (UNGATED, *GATED)])
     ]
+    first, second = (relation.of(EXACT) for relation in evidence.values())
+    one, other = evidence
+    brief = Brief(
+        f"r = {number(first.r, '+.2f')}",
+        f"on {one} tasks, {number(second.r, '+.2f')} on {other} ones",
+        [Mark(x.low, x.high, x.r) for x in (first, second)],
+    )
     return Verdict(
         word,
         summary,
@@ -148,18 +155,7 @@ def judge(models: Models, t: Thresholds) -> Verdict:
         table,
         tuple(sorted(gaps)),
         evidence,
-        _brief(evidence),
-    )
-
-
-def _brief(evidence: dict[str, Relations]) -> Brief:
-    """Name and draw r of ∫|K| dA on both kinds of tasks."""
-    first, second = (relation.of(EXACT) for relation in evidence.values())
-    one, other = evidence
-    return Brief(
-        f"r = {number(first.r, '+.2f')}",
-        f"on {one} tasks, {number(second.r, '+.2f')} on {other} ones",
-        [Mark(x.low, x.high, x.r) for x in (first, second)],
+        brief,
     )
 
 

@@ -219,41 +219,41 @@ def seeds_and_mean(
 
 
 def forest_charts(verdict: Verdict) -> list[ClaimChart]:
-    """C4: draw the differences from the ungated model: of what decides, and of all variants."""
+    """C4: draw the differences from the ungated model: of what decides, and of all variants.
+
+    A row for each task and variant.
+    """
     families, _ = verdict.evidence
-    every = dict.fromkeys([*(x for x in GATED if x in families), *families])  # gates first
-    shown = [name for name in SHOWN if name in families] if SHOWN[0] in families else [*every]
-    charts = [forest_chart(verdict, names) for names in (shown, [*every])]
-    return charts if any(charts[0].figure.data) else []
-
-
-def forest_chart(verdict: Verdict, variants: Sequence[str]) -> ClaimChart:
-    """Draw a row for each task and variant."""
-    families, traces = verdict.evidence[0], []
-    tasks = dict.fromkeys(x.task for name in variants for x in families[name])
-    rows = [
-        x
-        for task in tasks
-        for name in variants
-        for x in families[name]
-        if x.task == task and x.measured is not None
-    ][::-1]
-    names = [f"{x.task}: {x.variant}" for x in rows]
-    for at, x in enumerate(rows):
-        look = (c.MAGENTA, "diamond") if x.variant in GATED else (c.TEAL, "square")
-        traces += seeds_and_mean(at, names[at], x, x.measured.mean, x.measured.high, *look, 1.5)
-    title = f"Difference from {UNGATED}, by task"
-    figure = c.chart(
-        title,
-        traces,
-        DIFFERENCE,
-        height=max(HEIGHT, FOREST_ROW * len(rows)),
-        y_axis=rows_axis(names, 0.7, 0.3),
-        shapes=[upright(0.0)],
-        showlegend=False,
-    )
-    text = section("claims", "forest", confidence=share(THRESHOLDS.confidence))
-    return ClaimChart(title, figure, verdict.sentences, text)
+    every = [*dict.fromkeys([*(x for x in GATED if x in families), *families])]  # gates first
+    shown = [name for name in SHOWN if name in families] if SHOWN[0] in families else every
+    charts = []
+    for variants in (shown, every):
+        found = [x for name in variants for x in families[name]]
+        rows = [
+            x
+            for task in dict.fromkeys(x.task for x in found)
+            for x in found
+            if x.task == task and x.measured is not None
+        ][::-1]
+        if not rows:
+            return []
+        names, traces = [f"{x.task}: {x.variant}" for x in rows], []
+        for at, x in enumerate(rows):
+            look = (c.MAGENTA, "diamond") if x.variant in GATED else (c.TEAL, "square")
+            traces += seeds_and_mean(at, names[at], x, x.measured.mean, x.measured.high, *look, 1.5)
+        title = f"Difference from {UNGATED}, by task"
+        figure = c.chart(
+            title,
+            traces,
+            DIFFERENCE,
+            height=max(HEIGHT, FOREST_ROW * len(rows)),
+            y_axis=rows_axis(names, 0.7, 0.3),
+            shapes=[upright(0.0)],
+            showlegend=False,
+        )
+        text = section("claims", "forest", confidence=share(THRESHOLDS.confidence))
+        charts.append(ClaimChart(title, figure, verdict.sentences, text))
+    return charts
 
 
 def effects_charts(verdict: Verdict) -> list[ClaimChart]:

@@ -41,18 +41,6 @@ REFERENCES = {
 }
 
 
-def save_references(runs: dict[str, dict[str, TrainedRun]], path: Path) -> None:
-    """Write the final test accuracies of ``runs``, by name and task, as JSON."""
-    rows = {
-        name: {
-            task: [x.ensemble.test_accuracy[-1].tolist() for x in run.variants.values()]
-            for task, run in runs_of_name.items()
-        }
-        for name, runs_of_name in runs.items()
-    }
-    path.write_text(json.dumps(rows, indent=1) + "\n")
-
-
 def load_reference(name: str, task: str) -> np.ndarray:
     """(2, S): test accuracies without and with a gate of the run `REFERENCES` [name][task]."""
     check_choice("reference", name, REFERENCES)
