@@ -11,7 +11,7 @@ DEV_READY := $(VENV)/.dev-ready
 # The tests start dozens of processes: each would compile every file of the app anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test soak lint format bench screenshots presets corpus models static preview lock clean
+.PHONY: app test soak lint format bench screenshots presets static preview lock clean
 
 app: $(APP_READY)
 	$(BIN)/streamlit run app.py
@@ -57,18 +57,6 @@ presets: $(APP_READY)
 	$(BIN)/python -m gating_core.claims run --full
 	$(BIN)/python -m gating_core.claims run --v2
 	$(BIN)/python -m ui.claims
-
-# Needs Debian's packages `diatheke`, `sword-text-web` and `sword-text-sparv`.
-corpus: build/corpus.tsv
-
-build/corpus.tsv: | $(APP_READY)
-	mkdir -p build
-	diatheke -b engWEB2015eb -f internal -k Genesis-Revelation > build/english.txt
-	diatheke -b spaRV1909eb -f internal -k Genesis-Revelation > build/spanish.txt
-	$(BIN)/python -m gating_core.lm corpus build/english.txt build/spanish.txt
-
-models: build/corpus.tsv
-	$(BIN)/python -m gating_core.lm models measurements
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

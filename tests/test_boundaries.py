@@ -41,13 +41,11 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "measurement": GROUND | {"jets", "geometry"},
     "export": GROUND | {"attention", "tasks", "training"},
-    "efficient": GROUND | {"attention"},
-    "checkpoints": GROUND | {"attention", "efficient", "jets", "geometry"},
-    # With tests and intervals over seeds, and the curvature of a block's output: there models are
-    # measured.
-    "lm": GROUND | {"attention", "claims", "efficient", "export", "training", "jets", "geometry"},
+    "checkpoints": GROUND | {"attention", "jets", "geometry"},
+    # With tests and intervals over seeds.
+    "lm": GROUND | {"attention", "claims", "export", "training"},
     # With intervals over layers and seeds.
-    "real_heads": GROUND | {"checkpoints", "efficient", "export", "jets", "geometry", "training"},
+    "real_heads": GROUND | {"checkpoints", "export", "jets", "geometry", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND
     | {"attention", "tasks", "training", "jets", "geometry", "proved", "experiments"},

@@ -132,12 +132,11 @@ import numpy as np
 from gating_core.experiments import comparison, depth
 from gating_core.experts import load_curves, load_samples
 from gating_core.geometry import square_grid
-from gating_core.lm.conversions import load_converted
+from gating_core.lm.conversions import converted_losses
 from gating_core.lm.corpus import excerpt_texts
-from gating_core.lm.measurements.backcopy import load_toy
-from gating_core.lm.measurements.stored import load_efficient, load_measured
+from gating_core.lm.backcopy import load_toy
+from gating_core.lm.measurements import load_efficient, load_measured, load_times
 from gating_core.lm.shipped import load_model
-from gating_core.lm.times import load_times
 from gating_core.real_heads import (TEXTS, shipped_charts, shipped_layers, shipped_measures,
                                     shipped_record, shipped_text)
 from gating_core.lm.steering.experiment import load_steering
@@ -163,8 +162,7 @@ say("depth", depth.load_shipped().accuracy("gated"), len(depth.load_gates()))
 say("experts", *(x.excess for x in load_samples().values()), load_curves().accuracy)
 say_all("measured", load_measured())
 say_all("efficient", load_efficient())
-converted, counts = load_converted()
-say_all("converted", {row: x.losses for row, x in converted.items()})
+say_all("converted", converted_losses()[0])
 say("times", len(repr(load_times())))
 say("toy", len(repr(load_toy())))
 say("verses", len(excerpt_texts()), *(words.total() for words in vocabulary().values()))

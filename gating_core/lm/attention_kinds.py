@@ -14,7 +14,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gating_core.efficient import (
+from gating_core.lm.efficient.delta_correction import window_mask
+from gating_core.lm.efficient.linear import (
     delta_weights,
     elu_features,
     exponential_features,
@@ -22,7 +23,6 @@ from gating_core.efficient import (
     hybrid,
     linear_weights,
     log_decays,
-    window_mask,
 )
 
 DELTA_MEMORY = (4.0, 128.0)  # characters, of the first and the last head before training
@@ -223,10 +223,8 @@ class DeltaAttention(LearnedAttention):
 class AttentionKind:
     """A way to compute attention weights. The output is always the weighted sum of values."""
 
-    title: str  # as within a sentence
     # From scores and mask.
     weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = softmax_weights
-    scores: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = scaled_products
     # A fused kernel with the same outputs, from queries, keys, values and causal mask, or None.
     fused: Callable[..., torch.Tensor] | None = None
     # Makes a module that computes the weights instead, from heads, channels and window; or None.
@@ -234,12 +232,10 @@ class AttentionKind:
 
 
 ATTENTION_KINDS = {
-    "softmax": AttentionKind("softmax attention", fused=softmax_fused),
-    "softmax_sink": AttentionKind("softmax attention with a sink logit", learned=SinkAttention),
-    "relu": AttentionKind("ReLU attention", relu_weights),
-    "linear_elu": AttentionKind("linear attention, features elu + 1", learned=EluAttention),
-    "linear_exponential": AttentionKind(
-        "linear attention, learned exponential features", learned=ExponentialAttention
-    ),
-    "delta": AttentionKind("the gated delta rule", learned=DeltaAttention),
+    "softmax": AttentionKind(fused=softmax_fused),
+    "softmax_sink": AttentionKind(learned=SinkAttention),
+    "relu": AttentionKind(relu_weights),
+    "linear_elu": AttentionKind(learned=EluAttention),
+    "linear_exponential": AttentionKind(learned=ExponentialAttention),
+    "delta": AttentionKind(learned=DeltaAttention),
 }

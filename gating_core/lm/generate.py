@@ -1,19 +1,67 @@
-"""Write with a model, character by character; a seed determines the text."""
+"""Read a text with a model, and write on, character by character; a seed determines the text.
+
+Shapes: L layers, H heads, T characters with the line break before the text, V characters of the
+alphabet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch.nn import functional
 
 from gating_core.characters import BREAK, CHARACTERS, encode
 from gating_core.checks import check_integer, check_number
-from gating_core.lm.attention import Hooks, KeyValueCache
-from gating_core.lm.model import LanguageModel
+from gating_core.lm.efficient.samples import HeadSample
+from gating_core.lm.model import Hooks, KeyValueCache, LanguageModel
+from gating_core.lm.shipped import load_model
 from gating_core.randomness import generator
 
 HOTTEST = 5.0  # the largest temperature
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Arrays that pages show of a model that reads a text; float32 throughout."""
+
+    weights: np.ndarray  # (L, H, T, T)
+    opened: np.ndarray | None  # (L, H, T): the mean gate of a head's channels; None: no gate
+    logits: np.ndarray  # (V,): of the character after the text
+
+
+@torch.no_grad()
+def read_text(model: LanguageModel, text: str, strength: float = 1.0) -> Reading:
+    """Read ``text``; ``strength`` (0 to 1) scales the gates.
+
+    ``ValueError`` for unknown characters, and for more of them than the context holds.
+    """
+    logits, blocks = model.record(encode(text)[None], strength=strength)
+    gates = [
+        block.gate[0].unflatten(-1, (model.config.heads, -1)).transpose(0, 1).numpy()
+        for block in blocks
+        if block.gate is not None
+    ]
+    weights = np.stack([block.weights[0].numpy() for block in blocks])
+    return Reading(weights, np.stack(gates).mean(-1) if gates else None, logits[0, -1].numpy())
+
+
+@torch.no_grad()
+def read_head(
+    model: LanguageModel, text: str, layer: int, head: int, strength: float = 1.0
+) -> HeadSample:
+    """Queries, keys and values (T, d) of a head that reads ``text``, in float64.
+
+    Values are those that are mixed, after a gate at G2; ``strength`` (0 to 1) scales all gates,
+    those of earlier layers too. ``ValueError`` for a layer or head that does not exist, and as in
+    `LanguageModel.forward`.
+    """
+    check_integer("layer", layer, 0, model.config.depth - 1)
+    check_integer("head", head, 0, model.config.heads - 1)
+    record = model.record(encode(text)[None], strength=strength)[1][layer]
+    return HeadSample(*(x[0, head].double() for x in (record.queries, record.keys, record.values)))
 
 
 @torch.no_grad()
@@ -69,3 +117,29 @@ def generate(
         if character == BREAK:
             return
         yield character
+
+
+# --- For a page -----------------------------------------------------------------------------------
+
+
+def probabilities_after(reading: Reading, temperature: float) -> np.ndarray:
+    """(V,) the probabilities of the character that follows the text."""
+    return next_probabilities(torch.from_numpy(reading.logits), temperature).numpy()
+
+
+@dataclass(frozen=True)
+class WriteRequest:
+    """The text to write: by which model, after which beginning, and with which settings."""
+
+    name: str  # of the model
+    model_seed: int
+    text: str  # the beginning
+    temperature: float
+    strength: float  # λ of the gates
+    seed: int  # of the characters that are drawn
+
+
+def write_on(request: WriteRequest) -> Iterator[str]:
+    """Yield the characters that a bundled model writes after the beginning, one by one."""
+    model, _ = load_model(request.name, request.model_seed)
+    return generate(model, request.text, request.seed, request.temperature, request.strength)

@@ -1,23 +1,21 @@
-"""Texts read by a model in batches: losses in nats a character, text by text, and records.
+"""Texts read by a model in batches: losses in nats a character, text by text.
 
 Shapes: B texts, T characters that are read (the context), V characters of the alphabet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch.nn import functional
 
 from gating_core.characters import encode
-from gating_core.lm.model import BlockRecord, LanguageModel
+from gating_core.lm.model import LanguageModel
 
 TEXTS_AT_ONCE = 32
-Arrays = dict[str, np.ndarray]  # of a measurement, by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,30 +61,3 @@ def text_losses(
     counted = rows.counted[:, first:]
     losses = torch.where(counted, torch.cat(parts)[:, first:].double(), 0.0)
     return losses.sum(-1), counted.sum(-1).double()
-
-
-def mean_loss(model: LanguageModel, texts: Sequence[str], strength: float = 1.0) -> float:
-    """The mean loss of a character of ``texts`` in nats."""
-    sums, counts = text_losses(model, texts, strength=strength)
-    return float(sums.sum() / counts.sum())
-
-
-# --- Records --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """A batch of texts, with the records of a model's blocks, and its logits."""
-
-    rows: Rows
-    layers: list[BlockRecord]
-    logits: torch.Tensor  # (B, T, V)
-
-
-@torch.no_grad()
-def batches(model: LanguageModel, texts: Sequence[str]) -> Iterator[Batch]:
-    """Read ``texts`` in batches: all attention weights at once would fill the memory."""
-    for start in range(0, len(texts), TEXTS_AT_ONCE):
-        rows = rows_of(texts[start : start + TEXTS_AT_ONCE], model.config.context)
-        logits, layers = model.record(rows.read)
-        yield Batch(rows, layers, logits)

@@ -1,30 +1,28 @@
-"""The table of models, a row each, and the files of those that are trained and shipped.
+"""The table of trained models, a row each, and their files.
 
 A file holds weights in half precision; models compute in float32. Its card holds the training data,
-the recipe, and the losses of the rounded weights on the shipped verses.
+the recipe, and the losses of the rounded weights on the bundled verses.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from gating_core.assets import ASSETS, is_left_out, read_asset
 from gating_core.attention import GateConfig
-from gating_core.lm.config import ModelConfig
-from gating_core.lm.model import LanguageModel
-from gating_core.lm.training import LanguageRecipe
-from gating_core.records import tensor_file, tensors_of
+from gating_core.lm.model import LanguageModel, ModelConfig
+from gating_core.records import tensors_of
 
 FOLDER = ASSETS / "models"
 SEEDS = (0, 1, 2)
-STORED_TOPOLOGY = "wiring"  # the key of `ModelConfig.topology` in the files, which stays
-MODELS = {  # a further model is one more row
+MODELS = {
     "none": ModelConfig(),
     "g1_channel": ModelConfig(gate=GateConfig()),
     "g1_head": ModelConfig(gate=GateConfig(granularity="headwise")),
@@ -44,7 +42,7 @@ class Card:
     seed: int
     verses: int  # trained on, in each language
     characters: int  # in all verses that are trained on
-    recipe: LanguageRecipe
+    recipe: dict[str, Any]  # of AdamW; linear warm-up, then half a cosine down to zero
     losses: dict[str, float]  # nats a character on the shipped verses, by language and "both"
     seconds: float  # of processor time
 
@@ -73,11 +71,6 @@ def shipped() -> list[tuple[str, int]]:
     return [model for model in product(MODELS, SEEDS) if model_path(*model).exists()]
 
 
-def half_precision(model: LanguageModel) -> dict[str, np.ndarray]:
-    """The weights of ``model`` by name in float16."""
-    return {name: weight.detach().half().numpy() for name, weight in model.named_parameters()}
-
-
 def model_of(weights: dict[str, np.ndarray], config: ModelConfig) -> LanguageModel:
     """The model with these ``weights`` by name, in float32; ``ValueError`` if they do not fit."""
     model = LanguageModel(config)
@@ -90,19 +83,11 @@ def model_of(weights: dict[str, np.ndarray], config: ModelConfig) -> LanguageMod
     return model.requires_grad_(False)
 
 
-def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) -> bytes:
-    """Return a safetensors file; configuration and card are JSON in its metadata."""
-    fields = asdict(config)
-    fields[STORED_TOPOLOGY] = fields.pop("topology")
-    return tensor_file(weights, {"config": fields, "card": asdict(card)})
-
-
 def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageModel, Card]:
-    """A shipped model and its card; ``ValueError`` where there is no such file."""
+    """A bundled model and its card; ``ValueError`` where there is no such file."""
     with tensors_of(model_path(name, seed, folder), "holds no language model") as (weights, about):
-        fields, card = about["config"], about["card"]
-        gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
-        given = {"gate": gate, "topology": fields.pop(STORED_TOPOLOGY)}
-        model = model_of(weights, ModelConfig(**fields | given))
-        recipe = LanguageRecipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
-        return model, Card(**card | {"recipe": recipe})
+        config = about["config"]
+        if config["gate"] is not None:
+            config["gate"] = GateConfig(**config["gate"])
+        config["topology"] = config.pop("wiring")  # the name in the files, which stays
+        return model_of(weights, ModelConfig(**config)), Card(**about["card"])

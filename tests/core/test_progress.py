@@ -19,7 +19,7 @@ from gating_core.experiments.instance import ModelInstance, integrate_instance
 from gating_core.experts import CurvesRequest, SampleRequest, accuracies_at, learn
 from gating_core.geometry import adaptive_integrals
 from gating_core.geometry.classics import SURFACES
-from gating_core.lm.measurements.backcopy import ToyRequest, train_toy
+from gating_core.lm.backcopy import ToyRequest, train_toy
 from gating_core.progress import Cancelled
 from tests.core.experiments.comparison.runs import SMALL, run_of
 

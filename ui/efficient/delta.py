@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm.approximations.delta_correction import (
+from gating_core.lm.efficient.delta_correction import (
     GAMMA_STEPS,
     GAMMAS,
     GAPS,
@@ -20,10 +20,10 @@ from gating_core.lm.approximations.delta_correction import (
     WINDOWS,
     Correction,
     CorrectionRequest,
-    correct_ar1,
     correct_head,
     retrieve,
 )
+from gating_core.lm.efficient.samples import ar1_tokens
 from gating_core.lm.shipped import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
@@ -37,6 +37,7 @@ from ui.efficient.shared import AR1, HEAD, Sample
 from ui.limits import LEFT_OUT_SINKS
 from ui.work.cache import cached
 
+AR1_DRAWS = 5
 MOST_TOKENS = 1024  # AR(1) tokens, of which five draws take a second or two
 WAYS: dict[str, c.Style] = {
     "full": {"colour": c.GREY},
@@ -60,7 +61,8 @@ Samples = dict[str, list[Correction]]  # by name: five draws of AR(1) tokens, an
 @cached("Correcting five draws of AR(1) tokens …")
 def of_ar1(n: int, memory: int, draw: int, request: CorrectionRequest) -> list[Correction]:
     """Correct five draws of AR(1) tokens: up to two seconds."""
-    return correct_ar1(request, n, memory, draw)
+    draws = (ar1_tokens(n, float(memory), seed=draw + i) for i in range(AR1_DRAWS))
+    return [correct_head(tokens, request) for tokens in draws]
 
 
 @cached()

@@ -8,11 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.efficient import COSTS
-from gating_core.efficient import POLICIES as SCORES
-from gating_core.lm.approximations.eviction import (
+from gating_core.lm.efficient.cost import COSTS
+from gating_core.lm.efficient.eviction import (
     BUDGETS,
     LONGEST,
+    MEASURED_POLICIES,
     POLICIES,
     PREFILL,
     PREFILL_SHARE,
@@ -41,7 +41,7 @@ STYLES: dict[str, c.Style] = {  # by the name on the page, in the order of the c
     "joint error": {"colour": c.MAGENTA, "symbol": "triangle-up"},
     "exact error": {"colour": c.TEAL, "symbol": "star"},
 }
-SCORE = dict(zip(STYLES, SCORES, strict=True))
+SCORE = dict(zip(STYLES, POLICIES, strict=True))
 CHANNELS = 24  # of a head
 BUDGET = "budget, and share of the cache"  # an axis
 KEPT = [[0.0, "rgba(122, 135, 148, 0.15)"], [1.0, c.MAGENTA]]
@@ -87,7 +87,7 @@ def draw() -> None:
     )
     # Of whole models, the nearest policy and budget were measured.
     policy = SCORE[name] if window else f"{SCORE[name]}_unprotected"
-    policy = policy if policy in POLICIES else SCORE[name]
+    policy = policy if policy in MEASURED_POLICIES else SCORE[name]
     near = min(BUDGETS, key=lambda size: abs(np.log2(size / budget)))
     recent = "without" if policy.endswith("_unprotected") else "with"
     what = f"keeping {near} of {PREFILL} keys"
@@ -142,7 +142,7 @@ def draw_head(
     if len(shared.head_sample(sample).values) < SHORTEST_CACHE:
         st.info(f"Eviction needs at least {SHORTEST_CACHE} tokens. Type a longer text.")
         return
-    evicted, name = evicted_keys(sample, request), [*STYLES][[*SCORES].index(request.policy)]
+    evicted, name = evicted_keys(sample, request), [*STYLES][[*POLICIES].index(request.policy)]
     row = 0 if request.protects else 1
     errors = evicted.errors[row, :, [*evicted.budgets].index(request.budget)]
     text = (
@@ -162,7 +162,7 @@ def draw_head(
 
 def setting(policy: str, budget: int) -> tuple[int, int]:
     """Return the indices of a measured policy and budget."""
-    return [*POLICIES].index(policy), BUDGETS.index(budget)
+    return [*MEASURED_POLICIES].index(policy), BUDGETS.index(budget)
 
 
 def budgets_axis(budgets: list[int], length: int) -> c.Trace:

@@ -8,19 +8,18 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.efficient import COSTS, RULES
-from gating_core.lm.approximations.linear import (
+from gating_core.lm.conversions import (
     CONVERTED_WINDOWS,
-    RECALL_PAIRS,
     HeadByKind,
     LinearRequest,
     converted_head,
     converted_losses,
     head_by_kind,
-    recall_curves,
 )
-from gating_core.lm.measurements.resampling import PairedDifference, loss_difference
-from gating_core.lm.times import AttentionTimes, load_times
+from gating_core.lm.efficient.cost import COSTS
+from gating_core.lm.efficient.recall import RECALL_PAIRS, RULES, recall_curves
+from gating_core.lm.measurements import AttentionTimes, load_times
+from gating_core.lm.resampling import PairedDifference, loss_difference
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import figures, plus_minus, short
@@ -90,7 +89,7 @@ def converted(sample: Sample, window: int) -> HeadByKind:
 @cached()
 def recalled(channels: int, overlap: float, memory: float, step: float) -> dict[str, np.ndarray]:
     """Return how many pairs each rule recalls: tenths of a second."""
-    return recall_curves(channels, overlap, LinearRequest(memory=memory, step=step))
+    return recall_curves(channels, overlap, step, memory)
 
 
 @st.cache_resource(show_spinner=False)

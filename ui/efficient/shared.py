@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.characters import BREAK
-from gating_core.efficient import (
+from gating_core.lm.efficient.samples import (
     LONGEST_ROW,
     LONGEST_TEXT,
     HeadSample,
@@ -23,9 +23,9 @@ from gating_core.efficient import (
     gaussian_scores,
     normal_tokens,
 )
-from gating_core.lm.approximations.heads import read_head
-from gating_core.lm.measurements.resampling import PairedDifference, loss_difference
-from gating_core.lm.measurements.stored import load_efficient
+from gating_core.lm.generate import read_head
+from gating_core.lm.measurements import load_efficient
+from gating_core.lm.resampling import PairedDifference, loss_difference
 from gating_core.lm.shipped import SEEDS
 from ui.common.charts import GATED, UNGATED, Style, Trace, line
 from ui.common.formatting import by_interval, figures, plus_minus

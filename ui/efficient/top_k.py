@@ -6,16 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.efficient import CERTIFICATES, COSTS
-from gating_core.lm.approximations.top_k import (
-    EPSILON,
-    SIZES,
-    RowAt,
-    RowCurves,
-    row_at,
-    row_curves,
-)
-from gating_core.lm.approximations.top_k import EPSILONS as MEASURED_EPSILONS
+from gating_core.lm.efficient.certificates import CERTIFICATES
+from gating_core.lm.efficient.cost import COSTS
+from gating_core.lm.efficient.top_k import EPSILON, SIZES, RowCurves, row_at, row_curves
+from gating_core.lm.efficient.top_k import EPSILONS as MEASURED_EPSILONS
 from gating_core.lm.shipped import SEEDS
 from gating_core.training import mean_interval
 from ui.common import charts as c
@@ -48,8 +42,8 @@ def row_of(sample: Sample, epsilon: float) -> RowCurves:
 
 
 @cached()
-def truncated_row(sample: Sample, k: int) -> RowAt:
-    """Return the last row with its ``k`` largest weights kept."""
+def truncated_row(sample: Sample, k: int) -> tuple[float, float | None, float | None]:
+    """Return `row_at` of the last row with its ``k`` largest weights kept."""
     return row_at(shared.scores_of(sample), k)
 
 
@@ -110,13 +104,9 @@ def draw_weights(charts: c.Charts, sample: Sample, k: int, budget: str) -> None:
     """Draw the sorted weights of the last query, and say what its tail does."""
     curves = row_of(sample, EPSILONS[budget])
     k = min(k, curves.n)
-    at_k = truncated_row(sample, k)
-    text = (
-        f"Last query: k = {k:,} of {curves.n:,} keys leave a tail mass"
-        f" **τ = {figures(at_k.masses[0])}**"
-    )
-    if at_k.errors is not None:
-        moved, _, bound = at_k.errors
+    mass, moved, bound = truncated_row(sample, k)
+    text = f"Last query: k = {k:,} of {curves.n:,} keys leave a tail mass **τ = {figures(mass)}**"
+    if moved is not None and bound is not None:
         text += (
             f" and move the output by **{figures(moved)}** (bound τ · diameter {figures(bound)})"
         )

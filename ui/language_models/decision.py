@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from gating_core.lm.measurements.overview import BASE, KEPT, OverviewRow
+from gating_core.lm.overview import BASE, KEPT, OverviewRow
+from gating_core.lm.shipped import SEEDS
 from ui.common import charts as c
 from ui.common.formatting import figures
 from ui.common.lessons import section
@@ -87,7 +88,7 @@ def table(rows: Sequence[OverviewRow]) -> str:
 def cell(rows: Sequence[OverviewRow], row: OverviewRow, name: str, end: float) -> str:
     """Return a difference as HTML: its interval within ± ``end``, its verdict and the number."""
     change, column = row.changes[name], COLUMNS[name]
-    sign = signs(rows, name).get(row.name, 0)
+    sign = signs(rows, name)[row.name]
     places = zip("abc", (change.low, change.mean, change.high), strict=True)
     style = "; ".join(f"--{at}: {50 + 48 * x / end:.1f}%" for at, x in places)
     word, kind = ("lower", "inconclusive", "higher")[sign + 1], "gc-shown" if sign else "gc-open"
@@ -107,8 +108,7 @@ def costs(row: OverviewRow, base: OverviewRow) -> dict[str, str]:
     """Return what a gate costs: weights, and quartiles of times over those without a gate."""
     found = {"weights": f"+{figures(100 * (row.parameters / base.parameters - 1), 2)}\u00a0%"}
     for name, ratio in (("training", row.step_time), ("reading", row.token_time)):
-        if ratio is not None:
-            found[name] = "× {0:.2f} to {2:.2f}".format(*ratio)
+        found[name] = "× {0:.2f} to {2:.2f}".format(*ratio)
     return found
 
 
@@ -150,10 +150,9 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str]:
         default=None,
     )
     sizes = [row.parameters for row in (base, *gates)]
-    seeds = min(len(row.seeds) for row in (base, *gates))
     lead = (
-        f"Measured on character models of {min(sizes):,} to {max(sizes):,} weights, {seeds} seeds"
-        " each: a large model need not do the same."
+        f"Measured on character models of {min(sizes):,} to {max(sizes):,} weights,"
+        f" {len(SEEDS)} seeds each: a large model need not do the same."
     )
     missed = listed([x.missed for x in goals.values()], "or")
     if best is None:
@@ -164,9 +163,10 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str]:
     says = f"Yes, {listed([goals[name].goal for name in names])}: {column.gain.format(amount)}."
     if len(names) < len(goals):
         says += " No other gain is shown in our models."
-    cost = f"{figures(100 * (best.parameters / base.parameters - 1), 2)}\u00a0% more weights"
-    if best.step_time is not None:
-        cost += f" and {100 * (best.step_time[1] - 1):.0f}\u00a0% more training time"
+    cost = (
+        f"{figures(100 * (best.parameters / base.parameters - 1), 2)}\u00a0% more weights and"
+        f" {100 * (best.step_time[1] - 1):.0f}\u00a0% more training time"
+    )
     return says, f"That is {ROWS[best.name]}, for {cost}. {lead}"
 
 

@@ -12,11 +12,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.characters import BREAK
-from gating_core.lm.measurements.calibration import QUANTITIES
-from gating_core.lm.measurements.gate_sparsity import SHUT
-from gating_core.lm.measurements.overview import LEAST_SEEDS
-from gating_core.lm.measurements.rank import rank_ratio
-from gating_core.lm.measurements.resampling import PairedDifference, family_p, paired_difference
+from gating_core.lm.measurements import QUANTITIES, SHUT
+from gating_core.lm.resampling import PairedDifference, family_p, paired_difference
 from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.formatting import effect, figures, percent, short
@@ -32,7 +29,6 @@ from ui.language_models.shared import (
     LOWER,
     MARGINS,
     NO_GATE,
-    TOO_FEW,
     interval_text,
     layer_axis,
     signs,
@@ -82,7 +78,7 @@ def draw() -> None:
     opened = shared.reading(chosen.model, text, 1.0).opened
     assert opened is not None  # the model has a gate
     shut = chosen.over_seeds(chosen.title, "gates.shut")
-    sparse = sparsity(shut, chosen.seeds.index(chosen.seed), chosen.title)
+    sparse = sparsity(shut, chosen.seed, chosen.title)
     st.markdown(sparse)
     charts.draw("gates", st, gate_map(opened, BREAK + text), sparse)
     charts.draw_footer(
@@ -95,7 +91,6 @@ def draw() -> None:
             many=percent(MANY),
             few=percent(FEW),
             margins=", ".join(f"{x.title} ± {short(x.margin)}{x.unit}" for x in MARGINS.values()),
-            least=LEAST_SEEDS,
         )
     )
 
@@ -137,15 +132,12 @@ def against_ungated(
     A gate has acted on the second and third of the three; without a gate the first two are equal.
     ``significant``: by the test of the table of gates.
     """
-    seeds, what = len(gated), "effective rank of head outputs"
-    if seeds < LEAST_SEEDS:
-        means = (figures(float(ranks[:, 1].mean())) for ranks in (ungated, gated))
-        return f"Mean {what}: {' → '.join(means)}.", "There are too few seeds for a verdict."
-    mixed, projected = (rank_ratio(gated[:, stage], ungated[:, stage]) for stage in (1, 2))
-    says = effect(mixed, "the gate", f"the {what}", 1, significant)
+    # Heads of two models do not correspond, so means over heads are compared, paired by seed.
+    mixed, projected = map(mean_interval, (gated.mean((2, 3)) / ungated.mean((2, 3))).T[1:])
+    says = effect(mixed, "the gate", "the effective rank of head outputs", 1, significant)
     return f"{says}: {figures(mixed.mean)} times that without a gate.", (
         f"{interval_text(mixed)} times that of models without a gate, and"
-        f" {interval_text(projected)} times after $W_O$ (mean of heads; {seeds} seeds, paired,"
+        f" {interval_text(projected)} times after $W_O$ (mean of heads; {len(gated)} seeds, paired,"
         " 95 % intervals)."
     )
 
@@ -185,7 +177,6 @@ def compared(paired: Mapping[str, PairedDifference], ungated: np.ndarray, gated:
         HIGHER: "The gate increases the calibration error",
         EQUIVALENT: "The calibration errors are equivalent",
         INCONCLUSIVE: "The effect of the gate on the calibration error is inconclusive",
-        TOO_FEW: "Too few seeds for a verdict on the calibration error",
     }[calibration]
     others = [
         f"{row.title} {word}, {phrase}"
@@ -238,15 +229,11 @@ def sparsity(shut: np.ndarray, seed: int, title: str) -> str:
     """Say how many gate values are nearly 0: by seed, layer and head (S, L, H)."""
     means, shown = shut.mean((1, 2)), shut[seed]
     sparsest, openest = (np.unravel_index(k, shown.shape) for k in (shown.argmax(), shown.argmin()))
-    verdict, share = "Too few seeds for a verdict", percent(float(means.mean()))
-    over = f"{title}, {len(means)} seeds"
-    if len(means) >= LEAST_SEEDS:
-        mean = mean_interval(means)
-        share, over = f"{interval_text(mean, 100)} %", f"{over}, 95 % interval"
-        low = max(mean.mean - mean.half_width, 0.0)
-        verdict = f"**{degree(low, mean.mean + mean.half_width)}**"
+    mean = mean_interval(means)
+    verdict = degree(max(mean.mean - mean.half_width, 0.0), mean.mean + mean.half_width)
     return (
-        f"{verdict}: {share} of their values are below {SHUT:g} ({over}), most in head"
+        f"**{verdict}**: {interval_text(mean, 100)} % of their values are below {SHUT:g} ({title},"
+        f" {len(means)} seeds, 95 % interval), most in head"
         f" {head_name(sparsest)} ({percent(float(shown.max()))}), fewest in head"
         f" {head_name(openest)} ({percent(float(shown.min()))})."
     )

@@ -13,8 +13,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.characters import read_typed
-from gating_core.lm.measurements.reading import WriteRequest, probabilities_after, write_on
-from gating_core.lm.measurements.stored import STRENGTHS
+from gating_core.lm.generate import WriteRequest, probabilities_after, write_on
+from gating_core.lm.measurements import STRENGTHS
 from gating_core.lm.shipped import SEEDS
 from ui.common import charts as c
 from ui.common.formatting import percent
@@ -24,7 +24,7 @@ from ui.common.links import LINK
 from ui.common.page import draw_finding
 from ui.foreign import as_code, as_words
 from ui.language_models import shared
-from ui.language_models.shared import GATED, NO_GATE, Comparison
+from ui.language_models.shared import NO_GATE, Comparison
 from ui.limits import READ_CHARACTERS, WRITE_TEMPERATURE
 from ui.work import jobs
 from ui.work.cache import NUMBERS_CACHE
@@ -56,7 +56,7 @@ def draw() -> None:
     left, right = st.columns([7, 6])
     likely = next_text(now)
     charts.draw("next", right, next_chart(now, full, request.strength), likely)
-    pair = Comparison(title if title in GATED else NO_GATE, request.model_seed, SEEDS)
+    pair = Comparison(title, request.model_seed)
     sums, counts = pair.pair("strengths.sums"), pair.pair("strengths.counts")
     ungated, gated = map(losses, sums, counts)
     if title == NO_GATE:

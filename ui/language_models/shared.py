@@ -14,16 +14,11 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.lm.measurements.calibration import QUANTITIES
-from gating_core.lm.measurements.overview import (
-    LEAST_SEEDS,
-    OverviewRow,
-    load_overview,
-    significant,
-)
-from gating_core.lm.measurements.reading import Reading, read_text
-from gating_core.lm.measurements.resampling import LEVEL, PairedDifference
-from gating_core.lm.measurements.stored import load_measured
+from gating_core.lm.generate import Reading, read_text
+from gating_core.lm.measurements import QUANTITIES, load_measured
+from gating_core.lm.overview import OverviewRow, load_overview, significant
+from gating_core.lm.resampling import LEVEL, PairedDifference
+from gating_core.lm.shipped import SEEDS
 from gating_core.training import MeanInterval, mean_interval
 from ui.common import charts as c
 from ui.common.formatting import plus_minus
@@ -37,7 +32,7 @@ ROWS = {**TITLES, "sink_logit": "sink logit"}  # of the table of gates, by name
 GATED = [title for title in GATES if title != NO_GATE]
 READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
 LOWER, HIGHER, EQUIVALENT = "lower", "higher", "equivalent"
-INCONCLUSIVE, TOO_FEW = "inconclusive", "too few seeds"
+INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -60,11 +55,10 @@ MARGINS = dict(zip(QUANTITIES, (
 
 @dataclass(frozen=True)
 class Comparison:
-    """A gated model, and the seeds with which it is compared with models without a gate."""
+    """A gated model, compared over all seeds with models without a gate."""
 
     title: str
     seed: int
-    seeds: tuple[int, ...]
 
     @property
     def model(self) -> Model:
@@ -73,7 +67,7 @@ class Comparison:
 
     def over_seeds(self, title: str, name: str) -> np.ndarray:
         """The measurement ``name`` of the models called ``title``, (S, ...)."""
-        return np.stack([table()[GATES[title], seed][name] for seed in self.seeds]).astype(float)
+        return np.stack([table()[GATES[title], seed][name] for seed in SEEDS]).astype(float)
 
     def pair(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """The measurement ``name`` without a gate and with it, (S, ...) each."""
@@ -108,10 +102,8 @@ def word(difference: PairedDifference, margin: float, p: float) -> str:
     """Return the verdict on a difference, from its p-value adjusted over all that are told with it.
 
     *equivalent*: the whole 95 % interval lies within the margin. *lower*, *higher*: ``p`` is below
-    5 %. Otherwise *inconclusive*. No verdict with fewer than `LEAST_SEEDS`.
+    5 %. Otherwise *inconclusive*.
     """
-    if len(difference.by_seed) < LEAST_SEEDS:
-        return TOO_FEW
     if -margin <= difference.low and difference.high <= margin:
         return EQUIVALENT
     if not p < LEVEL:
@@ -130,18 +122,15 @@ def choose_model(row: DeltaGenerator) -> Comparison:
         help="The model's multiplicative gate. G1: on the attention output. G2: on the values. One"
         " factor per channel, or per head. All models read the same text in the same order.",
     )
-    both = tuple(
-        seed for name, seed in table() if name == GATES[title] and (UNGATED, seed) in table()
-    )
     seed = row.selectbox(
         "Seed",
-        both,
+        SEEDS,
         key="lm_seed",
         width=75,
         **LINK,
         help="Of the initialisation and of the order of the training texts.",
     )
-    return Comparison(title, seed, both)
+    return Comparison(title, seed)
 
 
 @cached(on=READINGS_CACHE)
@@ -157,10 +146,8 @@ def interval_text(interval: MeanInterval | PairedDifference, scale: float = 1.0)
     return f"+{text}" if signed and not text.startswith("between") else text
 
 
-def half_widths(values: np.ndarray) -> np.ndarray | None:
+def half_widths(values: np.ndarray) -> np.ndarray:
     """Return half-widths (n,) of 95 % intervals of means over the first axis of (S, n)."""
-    if len(values) < 2:
-        return None
     return np.array([mean_interval(column).half_width for column in values.T])
 
 

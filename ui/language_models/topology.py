@@ -12,11 +12,11 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm.config import TOPOLOGIES, ModelConfig, Topology
-from gating_core.lm.measurements.resampling import PairedDifference, family_p, loss_difference
-from gating_core.lm.measurements.topology import BEFORE, CORNERS
+from gating_core.lm.measurements import BEFORE, CORNERS
+from gating_core.lm.model import TOPOLOGIES, ModelConfig, Topology
+from gating_core.lm.resampling import PairedDifference, family_p, loss_difference
 from gating_core.lm.shipped import MODELS, SEEDS
-from gating_core.training import MeanInterval, mean_interval
+from gating_core.training import mean_interval
 from ui.common import charts as c
 from ui.common.charts import chart_columns
 from ui.common.formatting import figures, plus_minus
@@ -29,7 +29,6 @@ from ui.language_models.shared import (
     LOWER,
     MARGINS,
     ROWS,
-    TOO_FEW,
     interval_text,
     layer_axis,
     word,
@@ -101,7 +100,7 @@ def draw() -> None:
     finding = f"{loss_text(losses, against, words)} {about}"
     blocks = blocks_text(links, gradients)
     complete = all(x.all() for x in of("wiring.complete").values())
-    curvature = curvature_text(totals, errors, complete)
+    curvature = curvature_text(totals, complete)
 
     charts = c.Charts("topology")
     columns = chart_columns("diagrams", len(TOPOLOGIES))
@@ -314,9 +313,8 @@ def gain_text(fal: PairedDifference, *words: str) -> tuple[str, str]:
     verdict = {
         HIGHER: "Reading the first attention in later blocks increases the loss",
         EQUIVALENT: "Reading the first attention in later blocks leaves the loss equivalent",
-        TOO_FEW: "Too few seeds to tell what reading the first attention in later blocks does",
     }.get(words[0], "The effect of reading the first attention in later blocks is inconclusive")
-    if words[0] == LOWER != words[1] and TOO_FEW not in words:
+    if words[0] == LOWER != words[1]:
         verdict = "Reading the first attention in later blocks reduces the loss"
     return f"{verdict}: {fal.mean:+.3f} nats per character.".replace("-", "−"), (
         f"That is FAL minus *parallel*, the same without A1: {interval_text(fal)}."
@@ -340,21 +338,13 @@ def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndar
 
 
 def over_seeds(values: np.ndarray, least: float = -np.inf) -> str:
-    """Format the mean of (S,) with its interval, if there is more than one seed."""
-    interval = mean_interval(values) if len(values) > 1 else MeanInterval(float(values[0]), 0.0)
+    """Format the mean of (S,) with its interval."""
+    interval = mean_interval(values)
     return plus_minus(interval.mean, interval.half_width, least)
 
 
-def curvature_text(
-    totals: Mapping[str, np.ndarray], errors: Mapping[str, np.ndarray], complete: bool
-) -> str:
-    """Say how much the last block's output curves: ∫|K| dA and its errors, (S, L)."""
-    parts = []
-    for name, total in totals.items():
-        last = total[:, -1]
-        text = over_seeds(last, 0.0)
-        if len(last) == 1:
-            text = plus_minus(float(last[0]), float(errors[name][0, -1]))
-        parts.append(f"{SHORT[name]} {text}")
+def curvature_text(totals: Mapping[str, np.ndarray], complete: bool) -> str:
+    """Say how much the last block's output curves: ∫|K| dA (S, L)."""
+    parts = [f"{SHORT[name]} {over_seeds(total[:, -1], 0.0)}" for name, total in totals.items()]
     least = "" if complete else " (lower estimates: some points are not resolved)"
     return f"∫|K| dA of the last block{least}: {', '.join(parts)}."

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.lm.measurements.resampling import PairedDifference
+from gating_core.lm.resampling import PairedDifference
 from gating_core.lm.shipped import SEEDS
 from gating_core.lm.steering import summary
 from gating_core.lm.steering.experiment import DIRECTIONS, STRENGTHS, load_steering

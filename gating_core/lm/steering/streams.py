@@ -19,10 +19,9 @@ import torch
 
 from gating_core.characters import encode
 from gating_core.checks import check_integer
-from gating_core.lm.attention import Hooks, KeyValueCache
 from gating_core.lm.generate import draw_next
 from gating_core.lm.losses import rows_of
-from gating_core.lm.model import LanguageModel
+from gating_core.lm.model import Hooks, KeyValueCache, LanguageModel
 from gating_core.randomness import generator
 
 MEAN_OVER = 16  # characters

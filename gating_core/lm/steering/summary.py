@@ -12,12 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.lm.measurements.resampling import (
-    PairedDifference,
-    ends,
-    loss_difference,
-    text_draws,
-)
+from gating_core.lm.resampling import PairedDifference, ends, loss_difference, text_draws
 from gating_core.lm.shipped import SEEDS
 from gating_core.lm.steering.experiment import (
     DIRECTIONS,

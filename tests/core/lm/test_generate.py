@@ -1,14 +1,24 @@
-"""Writing: the same characters from the same seed, each read once."""
+"""A text is read as its parts say; the same characters are written from the same seed."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 
 from gating_core.attention import GateConfig
 from gating_core.characters import BREAK, CHARACTERS, encode
 from gating_core.lm import generate as module
-from gating_core.lm.config import ModelConfig
-from gating_core.lm.generate import generate, next_probabilities
-from gating_core.lm.model import LanguageModel
+from gating_core.lm.generate import (
+    WriteRequest,
+    generate,
+    next_probabilities,
+    probabilities_after,
+    read_text,
+    write_on,
+)
+from gating_core.lm.model import LanguageModel, ModelConfig
+from tests.core.lm.lively import GATES
 
 CONFIG = ModelConfig(depth=2, width=16, heads=2, context=24, gate=GateConfig(), topology="fal_plus")
 
@@ -68,3 +78,32 @@ def test_temperature_sharpens_and_at_zero_the_largest_takes_all():
 def test_arguments_out_of_range_are_named(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         list(generate(model, "a", **{"seed": 0} | arguments))
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_a_reading_is_put_together_from_its_parts(gate):
+    model = LanguageModel(replace(CONFIG, gate=gate)).requires_grad_(False)
+    found = read_text(model, "He said, ñ")
+    logits, blocks = model.record(encode("He said, ñ")[None])
+    np.testing.assert_array_equal(found.logits, logits[0, -1])
+    np.testing.assert_array_equal(found.weights[1], blocks[1].weights[0])
+    if gate is None:
+        assert found.opened is None
+    else:
+        assert found.opened.shape == (2, 2, 11)
+        third = blocks[1].gate[0, 2].unflatten(-1, (2, -1))
+        np.testing.assert_allclose(found.opened[1, :, 2], third.mean(-1), rtol=1e-6)
+        assert read_text(model, "He", 0.0).opened is None
+    chances = probabilities_after(found, 0.5)
+    want = np.exp(2 * found.logits.astype(float))
+    np.testing.assert_allclose(chances, want / want.sum(), rtol=1e-4)
+
+
+def test_what_is_written_is_what_the_model_generates(monkeypatch):
+    model = LanguageModel(CONFIG).requires_grad_(False)
+    monkeypatch.setattr(module, "load_model", lambda name, seed: (model, None))
+    request = WriteRequest("none", 0, "In", 0.9, 1.0, seed=3)
+    found = "".join(write_on(request))
+    assert found == "".join(generate(model, "In", 3, 0.9))
+    assert len(found) > 1
+    assert set(found) <= set(CHARACTERS)

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from gating_core.efficient import gaussian_scores, masses, smallest_k
-from gating_core.lm.approximations.eviction import BUDGETS, EvictionRequest, evict
-from gating_core.lm.approximations.heads import read_head
-from gating_core.lm.approximations.top_k import EPSILONS, row_at, row_curves
-from gating_core.lm.measurements.resampling import PairedDifference
-from gating_core.lm.measurements.stored import load_efficient
+from gating_core.lm.efficient.certificates import masses, smallest_k
+from gating_core.lm.efficient.eviction import BUDGETS, EvictionRequest, evict
+from gating_core.lm.efficient.samples import gaussian_scores
+from gating_core.lm.efficient.top_k import EPSILONS, row_at, row_curves
+from gating_core.lm.generate import read_head
+from gating_core.lm.measurements import load_efficient
+from gating_core.lm.resampling import PairedDifference
 from gating_core.lm.shipped import load_model
 from tests.ui.opening import figure, numbers, open_page, said
 from ui.common.formatting import figures
@@ -42,7 +43,7 @@ def test_top_k_shows_the_cores_numbers_for_the_selected_gate_strength():
     bars = figure(app, "top_k_weights")["data"]
     drawn = np.concatenate([numbers(trace["y"]) for trace in bars])
     np.testing.assert_allclose(drawn, np.maximum(row.weights, 1.05e-4), rtol=1e-6)
-    assert f"τ = {figures(row_at(head, 4).masses[0])}**" in said(app)
+    assert f"τ = {figures(row_at(head, 4)[0])}**" in said(app)
     assert f"needs k = {row.certified['truth'].k};" in said(app)
 
 

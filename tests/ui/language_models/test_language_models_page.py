@@ -5,21 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.lm.config import TOPOLOGIES
-from gating_core.lm.generate import generate
-from gating_core.lm.measurements.backcopy import ToyRequest, load_toy, train_toy
-from gating_core.lm.measurements.calibration import QUANTITIES
-from gating_core.lm.measurements.rank import rank_ratio
-from gating_core.lm.measurements.reading import WriteRequest, read_text
-from gating_core.lm.measurements.resampling import PairedDifference
-from gating_core.lm.measurements.stored import STRENGTHS
+from gating_core.lm.backcopy import ToyRequest, load_toy, train_toy
+from gating_core.lm.generate import WriteRequest, generate, read_text
+from gating_core.lm.measurements import QUANTITIES, STRENGTHS
+from gating_core.lm.model import TOPOLOGIES
+from gating_core.lm.resampling import PairedDifference
 from gating_core.lm.shipped import MODELS, load_model
 from gating_core.training import mean_interval
 from tests.ui.opening import figure, notes, numbers, open_page
 from ui.common.formatting import figures, rough
 from ui.common.language_models import TITLES, verses
 from ui.language_models import (
-    backcopy,
     decision,
     details,
     maps,
@@ -151,7 +147,7 @@ def test_sinks_are_those_of_the_published_metric():
         assert f"{share}, in {(metric > 0).sum()} of {metric.size} heads" in text
     assert "most often in head 2.3 of seed 1, in 28.2 % of texts (value norm 0.15 of the" in text
     none = np.zeros((1, 2, 2))
-    assert sinks.sink_text("a", none, none, none, (0,)) == "*a*: in none of 4 heads in any text"
+    assert sinks.sink_text("a", none, none, none) == "*a*: in none of 4 heads in any text"
 
 
 def test_the_shipped_layers_are_shown_at_once():
@@ -169,7 +165,7 @@ def test_the_shipped_layers_are_shown_at_once():
 
 @pytest.mark.soak
 def test_other_seeds_are_trained_live(monkeypatch):
-    monkeypatch.setattr(backcopy, "ToyRequest", lambda seeds: replace(FEW, seeds=(seeds[0], 9)))
+    monkeypatch.setattr(sinks, "ToyRequest", lambda seeds: replace(FEW, seeds=(seeds[0], 9)))
     monkeypatch.setattr(jobs, "AT_ONCE_SECONDS", 0.0)  # it trains for tenths of a second
     app = open_page(PAGE, **TASK, lm_task_seed="7")
     ((job, _),) = app.session_state["_jobs"].values()
@@ -185,10 +181,10 @@ def test_other_seeds_are_trained_live(monkeypatch):
 def test_a_gate_changes_the_learned_sink_beyond_the_interval_of_pairs_only():
     run = load_toy()
     near = replace(run, sink=np.broadcast_to(np.linspace(0.4, 0.6, 8), run.sink.shape))
-    assert "is inconclusive**" in backcopy.finding(near)[0]
+    assert "is inconclusive**" in sinks.task_finding(near)[0]
     # Paired by seed: seeds differ more than the gate changes any of them.
     lower = near.sink - np.array([0, 0.01, 0, 0])[:, None]
-    assert "**A gate per channel reduces the" in backcopy.finding(replace(near, sink=lower))[0]
+    assert "**A gate per channel reduces the" in sinks.task_finding(replace(near, sink=lower))[0]
 
 
 # --- Rank, sparsity, calibration ------------------------------------------------------------------
@@ -198,7 +194,6 @@ def test_a_gate_changes_the_learned_sink_beyond_the_interval_of_pairs_only():
     ((1.2, 1.3, 1.25), "**The gate increases the effective rank of head outputs**: 1.2"),
     ((0.8, 0.7, 0.75), "**The gate reduces the effective rank of head outputs**: 0.7"),
     ((0.8, 1.3, 1.0), "rank of head outputs is inconclusive**"),
-    ((1.2, 1.3), "too few seeds for a verdict"),
 ])  # fmt: skip
 def test_ranks_are_compared_with_those_of_models_without_a_gate(factors, says):
     """What happens inside the gated model, whose rank before the gate may be lower, is another."""
@@ -225,7 +220,8 @@ def test_what_is_told_of_a_gate_is_what_is_bundled(gate, before, after):
     np.testing.assert_allclose(
         numbers(lines["gate, after W<sub>O</sub>"]["y"]), outputs[0][:, 2].mean((0, 2)), rtol=1e-6
     )
-    assert f"{rank_ratio(*(x[:, 1] for x in outputs)).mean:.2f}" == f"{float(before[:5]):.2f}"
+    means = [x[:, 1].mean((1, 2), dtype=float) for x in outputs]
+    assert f"{np.mean(means[0] / means[1]):.2f}" == f"{float(before[:5]):.2f}"
     errors = [np.mean([x["confidence.values"][0] for x in of]) for of in models]
     assert f"ECE {figures(errors[1])} → {figures(errors[0])}" in said(app, "ECE")
     shut = [x["gates.shut"].mean() for x in models[0]]
@@ -244,8 +240,6 @@ def test_what_is_told_of_a_gate_is_what_is_bundled(gate, before, after):
 ])  # fmt: skip
 def test_gates_are_called_sparse_by_their_interval(ends, says):
     assert says in details.degree(*ends)
-    shut = np.full((2, 2, 2), 0.75)
-    assert details.sparsity(shut, 0, "G2").startswith("Too few seeds for a verdict: 75\u00a0%")
 
 
 @pytest.mark.parametrize(("by_seed", "half", "word", "says"), [
@@ -253,7 +247,6 @@ def test_gates_are_called_sparse_by_their_interval(ends, says):
     ([0.02] * 3, 0.003, "higher", "The gate increases the calibration error"),
     ([-0.02] * 3, 0.003, "lower", "The gate reduces the calibration error"),
     ([0.0] * 3, 0.02, "inconclusive", "gate on the calibration error is inconclusive"),
-    ([0.02] * 2, 0.001, "too few seeds", "for a verdict on the calibration error"),
 ])  # fmt: skip
 def test_verdicts_follow_interval_and_margin(by_seed, half, word, says):
     of = difference(by_seed, half)
@@ -297,7 +290,6 @@ def test_a1_is_credited_only_where_the_control_does_not_reduce_the_loss():
         (same, same, "leaves the loss equivalent: "),
         (difference([0.1] * 3, 0.02), same, "increases the loss: +0.100"),
         (difference([0.1] * 3, 0.2), same, "is inconclusive: +0.100"),
-        (difference([-0.1], 0.02), same, "Too few seeds"),
     ):  # fmt: skip
         words = topology.loss_words({"fal": fal, "control": control})
         assert says in topology.gain_text(fal, *words.values())[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gating_core.lm.measurements.resampling import PairedDifference
+from gating_core.lm.resampling import PairedDifference
 from gating_core.lm.steering.dictionary import DictionaryCard
 from gating_core.lm.steering.experiment import DIRECTIONS, MODES, STRENGTHS, load_steering
 from gating_core.lm.steering.live import (

@@ -9,8 +9,7 @@ import torch
 
 from gating_core.attention import GateConfig
 from gating_core.characters import encode
-from gating_core.lm.config import ModelConfig
-from gating_core.lm.model import LanguageModel
+from gating_core.lm.model import LanguageModel, ModelConfig
 from gating_core.lm.steering.streams import (
     Steering,
     direct_attribution,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gating_core.lm.measurements.resampling import loss_difference
+from gating_core.lm.resampling import loss_difference
 from gating_core.lm.steering import summary as module
 from gating_core.lm.steering.experiment import DIRECTIONS, MODES, load_steering
 from gating_core.training import mean_interval

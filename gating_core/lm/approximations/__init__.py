@@ -1,1 +1,0 @@
-"""Efficient attention in heads of the language models."""

@@ -1,1 +1,0 @@
-"""Measurements of language models: sinks, rank, gate sparsity, calibration, block topology."""
