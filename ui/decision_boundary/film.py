@@ -427,9 +427,9 @@ def verdicts(
                 rest += [formatting.verdict_text(verdict)] if curved else []
                 sure = curved and integral.quotable() and integral.resolved
                 rest += [] if sure else [formatting.doubt_text(integral, verdict)]
-        if side is not None and film is not None and film.data.class_count == 2:
-            cut = comparison.cut_of(side.frames.margin[index], film.data.axis).text
-            bold = f"One {'straight' if side.corners is not None else 'flat'} cut: {cut} · {bold}"
+        if side is not None and side.flat_cuts is not None:
+            how = "straight" if side.corners is not None else "flat"
+            bold = f"One {how} cut: {side.flat_cuts[index]} · {bold}"
         if side is not None and side.spanned is not None and not np.isnan(side.spanned[index]):
             rest.append(f"spans {percent(float(side.spanned[index]))} of the convex hull")
         if unknown is not None and unknown[index]:

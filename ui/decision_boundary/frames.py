@@ -22,6 +22,7 @@ from gating_core.experiments.comparison import (
     Frame,
     TrainedRun,
     covered_shares,
+    cut_of,
     drawn_frames,
     fine_size,
     sample_steps,
@@ -45,7 +46,7 @@ class Sampled:
     - ``straight``: by frame, lines of the chart (M, 2) that are straight on a flat surface.
     - ``borders``, ``fine_borders``: by frame, boundaries of more than two classes in the chart,
       from both grids.
-    - ``spanned`` (T,): see `FilmSide`.
+    - ``spanned`` (T,) and ``flat_cuts``: see `FilmSide`.
     """
 
     frames: ClassifierFrames
@@ -53,6 +54,7 @@ class Sampled:
     borders: tuple[np.ndarray, ...] | None
     fine_borders: tuple[np.ndarray, ...] | None
     spanned: np.ndarray | None
+    flat_cuts: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,7 @@ class FilmSide:
     - ``planes`` (T, 4): the classifier's, NaN where its plane is not one in the drawn axes.
     - ``cuts`` (T, S, 2, 3) and (T, S, 2, 2): boundaries of more than two classes.
     - ``spanned`` (T,): the share of the convex hull of its values that a surface spans.
+    - ``flat_cuts``: by frame, the cut of the classifier's plane in words, for two classes.
     """
 
     frames: ClassifierFrames
@@ -86,6 +89,7 @@ class FilmSide:
     planes: np.ndarray
     cuts: tuple[np.ndarray, np.ndarray] | None
     spanned: np.ndarray | None
+    flat_cuts: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +114,7 @@ def sampled(
 ) -> Sampled:
     """Sample some frames of one variant, given as `steps_of` returns them."""
     frames = sample_steps(config, states, data.points, size)
-    averaged, straight, borders, fine_borders = frames.averaged, None, None, None
+    averaged, straight, borders, fine_borders, cuts = frames.averaged, None, None, None, None
     if averaged is not None and averaged.shape[1] == 3:
         straight = tuple(plane_lines(values, data.axis, own)
                          for values, own in zip(frames.values, averaged, strict=True))  # fmt: skip
@@ -119,7 +123,9 @@ def sampled(
         axis = np.linspace(data.axis[0], data.axis[-1], fine.shape[1])
         borders = tuple(class_boundary(x, data.axis) for x in frames.logits)
         fine_borders = tuple(class_boundary(x, axis) for x in fine)
-    return Sampled(frames, straight, borders, fine_borders, covered_shares(frames))
+    else:
+        cuts = tuple(cut_of(margin, data.axis).text for margin in frames.margin)
+    return Sampled(frames, straight, borders, fine_borders, covered_shares(frames), cuts)
 
 
 def sample_here(calls: Sequence[tuple[Any, ...]]) -> Sequence[Sampled]:
@@ -227,7 +233,7 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
         found = np.column_stack([normal @ turn, moved])
         planes[honest] = (found / np.linalg.norm(normal, axis=-1, keepdims=True))[honest]
     return FilmSide(frames, points, values, place(axes.project(frames.data_values)), corners, lines,
-                    planes, cuts, own.spanned)  # fmt: skip
+                    planes, cuts, own.spanned, own.flat_cuts)  # fmt: skip
 
 
 def classifier_planes(
