@@ -89,6 +89,7 @@ UNBOUND = {  # what a link should not hold: popovers of every page, texts and fi
     "None", "CHOOSE_HIDDEN", "CHOOSE_LOCKED", "'share_cite'", "'share_qr'", "'take_surface'",
     "'own_text'", "key", "'heads_tokens'",
     "'class_question'",
+    "f'{key}_menu'",  # writes data, left or right, whose words are shorter than what is shown
     "f'claim_{name}'",  # writes claim, which opens one row alone
     "f'{prefix}_{name}'",  # writes heads_head, which the wall of Real heads writes, too
 }  # fmt: skip

@@ -74,8 +74,8 @@ class MeasurementRequest:
 
     def chosen(self, run: TrainedRun) -> str:
         """Return by which of `WHO` a seed is shown, or `PICKED` for a seed of the run that was."""
-        is_there = self.which != PICKED or self.picked in run.task.seeds
-        return self.which if is_there else TYPICAL
+        lost = self.which == PICKED and self.picked not in run.task.seeds
+        return TYPICAL if lost else self.which
 
     def member(self, run: TrainedRun) -> int:
         """Return the index of the seed shown, which is the same for both variants."""
@@ -314,8 +314,8 @@ def film_for(run: TrainedRun, member: int, going: bool = False) -> Film:
         PASSING_CACHE.put(latest, found)
         return film_of(run, member, grows, found)
 
-    cache = PASSING_CACHE if going else CACHE
-    return cache.get((film_of, serial(run), member, grows), make)
+    key = film_of, serial(run), member, grows
+    return (PASSING_CACHE if going else CACHE).get(key, make)
 
 
 def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
@@ -346,8 +346,7 @@ def picture_of(
             data.names[0], data.names[1])  # fmt: skip
         if whole:
             symbol, quantity, ends = "class", "Predicted class", ("", "")
-            colours = [palette.CLASS_COLOURS[c] for c in data.colours]
-            keys = [*zip(data.names, colours, strict=True)]
+            keys = [*zip(data.names, [palette.CLASS_COLOURS[c] for c in data.colours], strict=True)]
     else:
         scale = scale_of("curvature", [field[-1] for field in gaussian.values()])
         quantity = "K over the input square"

@@ -153,8 +153,7 @@ def sampled_run(
                                for side, name in variants.items()])])  # fmt: skip
     order = [(*known, *new).index(frame) for frame in drawn]
     both = zip(variants, zip(*parts, strict=True), strict=True)
-    sides = {side: _gathered(own, order) for side, own in both}
-    return SampledRun(drawn, sizes, sides)
+    return SampledRun(drawn, sizes, {side: _gathered(own, order) for side, own in both})
 
 
 def _gathered(parts: Sequence[Any], order: list[int]) -> Any:

@@ -185,24 +185,22 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: c.Char
 
 def table(run: TrainedRun) -> dict[str, list[str]]:
     """Return accuracy, difference to the left variant, parameters and time of every variant."""
-    left = run.setting.compared[0]
-    rows = []
-    for name, variant in run.variants.items():
-        ensemble, finals = variant.ensemble, variant.ensemble.test_accuracy[-1]
-        gap = points_text(mean_interval(finals - run.variants[left].ensemble.test_accuracy[-1]))
-        together = " (together)" if len(variant.together) > 1 else ""
-        rows.append(
-            {
-                "Variant": TITLES[name],
-                "Test accuracy": mean_text(finals),
-                f"Difference to {TITLES[left]}, paired": "–" if name == left else f"{gap} points",
-                "Worst seed": f"{100 * finals.min():.0f} %",
-                "D": str(ensemble.config.model_dim),
-                "Parameters": str(ensemble.parameter_count),
-                "Training time, all seeds": f"{variant.seconds:.2f} s{together}",
-            }
-        )
-    return {title: [row[title] for row in rows] for title in rows[0]}
+    left, variants = run.setting.compared[0], run.variants
+    finals = {name: x.ensemble.test_accuracy[-1] for name, x in variants.items()}
+    gaps = {name: points_text(mean_interval(x - finals[left])) for name, x in finals.items()}
+    return {
+        "Variant": [TITLES[name] for name in variants],
+        "Test accuracy": [*map(mean_text, finals.values())],
+        f"Difference to {TITLES[left]}, paired": [
+            "–" if name == left else f"{gap} points" for name, gap in gaps.items()
+        ],
+        "Worst seed": [f"{100 * x.min():.0f} %" for x in finals.values()],
+        "D": [str(x.ensemble.config.model_dim) for x in variants.values()],
+        "Parameters": [str(x.ensemble.parameter_count) for x in variants.values()],
+        "Training time, all seeds": [
+            f"{x.seconds:.2f} s{' (together)' * (len(x.together) > 1)}" for x in variants.values()
+        ],
+    }
 
 
 def table_note(run: TrainedRun) -> str:

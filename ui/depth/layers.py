@@ -277,8 +277,10 @@ def choose(row: Any, training: Any) -> Stack:
             help=section("depth", "first_seed", count=SEEDS),
             **LINK,
         )
-        live = live_stacks(TrainedRequest(seed=first)) is not None
-        fields |= {"first_seed": first, "live": live}
+        fields |= {
+            "first_seed": first,
+            "live": live_stacks(TrainedRequest(seed=first)) is not None,
+        }
     return Stack(kind, **fields)
 
 

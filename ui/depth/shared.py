@@ -283,7 +283,17 @@ def growth_chart(growths: list[Growth], member: int | None = None) -> go.Figure:
                 )
             )
         if growth.result.regime == "strong" and growth.quantity == "total":
-            traces += _limits(growth)
+            # The cap that strong gates tend to where their steps are small, and its limit.
+            eps, most = growth.result.eps, np.full(len(curve.depths), core.MOST_CURVATURE)
+            assert eps is not None  # of scalar gates
+            cap = np.median(core.cap_curvature(2 * eps[:, None] * curve.depths), 0)
+            traces += [
+                c.line(name, curve.depths, y, colour=c.TEAL, dash=dash, width=1.5, mode="lines")
+                for name, y, dash in (
+                    ("ellipsoid's cap", cap, "dot"),
+                    ("2π, half a sphere", most, "dash"),
+                )
+            ]
     quantity = core.QUANTITIES[growths[0].quantity]
     depths = curves[0].depths
     return c.chart(
@@ -297,18 +307,6 @@ def growth_chart(growths: list[Growth], member: int | None = None) -> go.Figure:
         y_axis=c.log_axis() | ticks,
         margin={"l": 62, "r": 8, "t": 68 if growths[0].theory and growths[1:] else 48, "b": 40},
     )
-
-
-def _limits(growth: Growth) -> list[c.Trace]:
-    """Draw the cap that strong gates tend to where their steps are small, and its limit."""
-    depths, eps = growth.curve.depths, growth.result.eps
-    assert eps is not None  # of scalar gates
-    cap = np.median(core.cap_curvature(2 * eps[:, None] * depths), 0)
-    most = np.full(len(depths), core.MOST_CURVATURE)
-    return [
-        c.line(name, depths, y, colour=c.TEAL, dash=dash, width=1.5, mode="lines")
-        for name, y, dash in (("ellipsoid's cap", cap, "dot"), ("2π, half a sphere", most, "dash"))
-    ]
 
 
 # --- The picture of one stack ---------------------------------------------------------------------

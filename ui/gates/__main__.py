@@ -42,8 +42,7 @@ def draw_tile(frame: GateFrame, path: Path) -> None:
 
 def main() -> None:
     gates = {name: next(measure_frames((1.0,), GateRequest(name))) for name in GALLERY}
-    numbers = {name: numbers_of(gate.whole, gate.range) for name, gate in gates.items()}
-    save_record(NUMBERS, numbers)
+    save_record(NUMBERS, {name: numbers_of(gate.whole, gate.range) for name, gate in gates.items()})
     for name, gate in gates.items():
         draw_tile(gate, picture_file(name))
 

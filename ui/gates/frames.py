@@ -68,7 +68,6 @@ class GateFrame:
     share_lost: float  # of the chart, where the gate is not positive or not finite
     share_undetermined: float  # of the area
     exact: float | None  # K in closed form, where that is one number
-    differing: tuple[str, ...]  # other ways to K that do not agree with what is measured
     axis: np.ndarray  # (R,)
     values: np.ndarray
     known: np.ndarray  # K, NaN where it is not known
@@ -102,7 +101,6 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
     gate = np.where(measured.lost[..., None], np.nan, measured.gate)
     channels = (1 - measured.strength) + measured.strength * gate
     bends = measured.mean_norm[resolved]
-    ways = {"closed form": measured.exact, "curvature formula": measured.terms}
     return GateFrame(
         strength=measured.strength,
         whole=measured.whole,
@@ -111,11 +109,6 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         share_lost=float(measured.fails.mean()) if measured.strength else 0.0,
         share_undetermined=float(surface.verdicts[0].undetermined),
         exact=_constant(measured.exact, resolved),
-        differing=tuple(
-            name
-            for name, way in ways.items()
-            if way is not None and resolved.any() and not measured.agrees(way)
-        ),
         axis=surface.axis,
         values=surface.values[0],
         known=surface.known[0],

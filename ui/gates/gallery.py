@@ -110,8 +110,7 @@ def shipped() -> dict[str, TileNumbers]:
 @cached()
 def at_strengths(request: GateRequest, strengths: tuple[float, ...]) -> Frames:
     """Measure a gate at a few strengths: a tenth of a second each, of the longest formula one."""
-    calls = [((strength,), request) for strength in strengths]
-    return pool.POOL.map(measure_frames, calls)
+    return pool.POOL.map(measure_frames, [((strength,), request) for strength in strengths])
 
 
 EVERY: Jobs[GateRequest, Frames] = Jobs(
@@ -363,7 +362,7 @@ def reading(frame: GateFrame, exact: str) -> Told:
         called = exact if frame.strength == 1 and frame.exact else ""
         k = f": K = {called}{ten_digits(frame.exact)}"
     bold, rest = finding(f"At λ = {frame.strength:.2f} {subject}", frame, f"{k}.")
-    parts = [rest, *(f"The {way} and the measured K do not agree." for way in frame.differing)]
+    parts = [rest]
     if frame.share_lost:
         parts.append(
             f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, not"

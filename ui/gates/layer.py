@@ -124,7 +124,10 @@ def draw() -> None:
         finding = f"{signs_text(conic)} {line_text(conic)}"
         st.markdown(finding)
         st.latex(section("gates", "layer_formula"))
-        st.markdown(exponents_text(conic))
+        e = conic.exponents
+        parts = (f"{name} = {short(value)}" for name, value in (("p", e.p), ("q", e.q), ("r", e.r)))
+        error, scale = rounded_error(e.error), short(e.log_scale)
+        st.markdown(f"{', '.join(parts)} (each ± {error}), log c = {scale}")
         if trained is not None:
             best = trained.best
             train, test = (x[-1, best] for x in (trained.train_accuracy, trained.test_accuracy))
@@ -196,13 +199,6 @@ def draw_controls() -> LayerRequest:
 # --- Sentences ------------------------------------------------------------------------------------
 
 
-def exponents_text(conic: ConicResult) -> str:
-    """p, q, r and c of the layer's gate."""
-    e = conic.exponents
-    parts = [f"{name} = {short(value)}" for name, value in (("p", e.p), ("q", e.q), ("r", e.r))]
-    return f"{', '.join(parts)} (each ± {rounded_error(e.error)}), log c = {short(e.log_scale)}"
-
-
 def signs_text(conic: ConicResult) -> str:
     """At how many points the two signs agree, and at how many that cannot be told."""
     agree, undetermined = conic.agreeing, conic.undetermined
@@ -247,8 +243,7 @@ def triangle_figure(conic: ConicResult) -> go.Figure:
     e = conic.exponents
     line = conic_line((e.p, e.q, e.r), smallest)
     read_off = (conic.gaussian, conic.gaussian_error, *conic.weights.T, conic.form)
-    shade = np.clip(scale.apply(conic.gaussian), scale.low, scale.high)
-    colours = bricks(shade)
+    colours = bricks(np.clip(scale.apply(conic.gaussian), scale.low, scale.high))
     rows = np.arange(len(colours)) / (len(colours) - 1)
     columns = (np.arange(2 * len(rows)) - 0.5) / (2 * len(rows) - 2)
     bar = colour_bar(scale)

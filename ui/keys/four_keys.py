@@ -19,7 +19,14 @@ from ui.common.bar import PAGES
 from ui.common.charts import Charts
 from ui.common.formatting import percent, plus_minus, short
 from ui.common.lessons import section
-from ui.common.links import GRID_SIZE, LINK, link_value, parse_numbers, parse_plane
+from ui.common.links import (
+    GRID_SIZE,
+    LINK,
+    link_value,
+    parse_numbers,
+    parse_plane,
+    put_in_link,
+)
 from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.keys import EXTENT, LARGEST_BIAS, LARGEST_VALUE, FourKeys, Rows
 from ui.drawing.chart_map import chart_map
@@ -87,18 +94,17 @@ def draw_keys(key: str, mode: str, model: FourKeys, first: FourKeys = FIRST, **m
 
 def linked_model(first: FourKeys = FIRST) -> FourKeys:
     """Return the model of the link; what the link does not say is that of ``first``."""
-    rows = {
-        name: link_value(name, PARSERS[name], table, ABSENT.get(name, "the first ones"))
-        for name, table in _tables(first).items()
-    }
-    return _from_tables(rows)
+    return FourKeys(**{
+        name: link_value(name, parse, getattr(first, name), ABSENT.get(name, "the first ones"))
+        for name, parse in PARSERS.items()
+    })  # fmt: skip
 
 
 def model_of(texts: Mapping[str, str]) -> FourKeys:
     """Return the model of parameters that a link might have; all of them can be used."""
     given = {name: parse(texts[name]) for name, parse in PARSERS.items() if name in texts}
     assert all(given.values())
-    return _from_tables(_tables(FIRST) | given)
+    return replace(FIRST, **given)
 
 
 def _parse(text: str, first: Rows, largest: float) -> Rows | None:
@@ -109,40 +115,27 @@ def _parse(text: str, first: Rows, largest: float) -> Rows | None:
     return table if all(abs(x) <= largest for row in table for x in row) else None
 
 
-PARSERS: dict[str, Callable[[str], Rows | None]] = {
+def _parse_row(text: str, first: tuple[float, ...], largest: float) -> tuple[float, ...] | None:
+    table = _parse(text, (first,), largest)
+    return table[0] if table else None
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {
     "keys": partial(_parse, first=FIRST.keys, largest=EXTENT),
-    "biases": partial(_parse, first=(FIRST.biases,), largest=LARGEST_BIAS),
+    "biases": partial(_parse_row, first=FIRST.biases, largest=LARGEST_BIAS),
     "values": partial(_parse, first=FIRST.values, largest=LARGEST_VALUE),
-    "at": partial(_parse, first=((0.0, 0.0),), largest=1.0),
-    "cut": lambda text: (plane,) if (plane := parse_plane(text)) else None,
+    "at": partial(_parse_row, first=(0.0, 0.0), largest=1.0),
+    "cut": parse_plane,
 }
-
-
-def _tables(model: FourKeys) -> dict[str, Rows]:
-    """Return ``model`` as parameters of the link; no rows for a point or a plane not there."""
-    return {
-        "keys": model.keys,
-        "biases": (model.biases,),
-        "values": model.values,
-        "at": (model.at,) if model.at else (),
-        "cut": (model.cut,) if model.cut else (),
-    }
-
-
-def _from_tables(tables: Mapping[str, Any]) -> FourKeys:
-    (biases,) = tables["biases"]
-    at, cut = (next(iter(tables[name]), None) for name in ("at", "cut"))
-    return FourKeys(tables["keys"], biases, tables["values"], at, cut)
 
 
 def _to_link(model: FourKeys, first: FourKeys) -> None:
     """Put a model into the link, without what is that of ``first``; a callback."""
-    before = _tables(first)
-    for name, table in _tables(model).items():
-        if table == before[name] or not table:
-            st.query_params.pop(name, None)
-        else:
-            st.query_params[name] = ";".join(",".join(f"{x!r}" for x in row) for row in table)
+    for name in PARSERS:
+        own = getattr(model, name)
+        rows = own if own and isinstance(own[0], tuple) else (own,)
+        same = own is None or own == getattr(first, name)
+        put_in_link(**{name: "" if same else ";".join(",".join(map(repr, x)) for x in rows)})
 
 
 def with_mode(mode: str, model: FourKeys) -> FourKeys:

@@ -157,9 +157,9 @@ def histogram(variants: Sequence[MeasuredInstance]) -> go.Figure:
     ticks = {"tickvals": [*(-x for x in places), 0, *places],
              "ticktext": [*(f"−{tick_text(x)}" for x in marks), "0", *map(tick_text, marks)],
              "zeroline": False}  # fmt: skip
-    y_axis = {"tickformat": ".0%"}
     return chart("Share of the area by K", traces, "K (1 / length²)", "share of area", height=340,
-                 x_axis=ticks, y_axis=y_axis, barmode="overlay", bargap=0)  # fmt: skip
+                 x_axis=ticks, y_axis={"tickformat": ".0%"}, barmode="overlay",
+                 bargap=0)  # fmt: skip
 
 
 def error_chart(found: ErrorCurve, variant: MeasuredInstance) -> go.Figure:
