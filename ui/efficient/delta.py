@@ -253,10 +253,11 @@ def losses_chart(with_gate: str, window: int) -> go.Figure:
         lines,
         "γ",
         shared.DELTA_LOSS,
-        height=400,
+        height=shared.HEIGHT,
         x_axis={"type": "category"},
     )
-    return c.mark_y(figure, 0.0)
+    figure.update_xaxes(shared.WORDS).update_yaxes(shared.WORDS)
+    return c.mark_y(figure.update_layout(legend_font_size=14), 0.0)
 
 
 def retrieval_chart(accuracy: np.ndarray) -> go.Figure:

@@ -209,9 +209,17 @@ def losses_chart(
     axis = budgets_axis([*BUDGETS], PREFILL)
     margin = {"l": 58, "r": 8, "t": 48, "b": 62}  # ticks have two lines
     figure = c.chart(
-        title, traces, BUDGET, shared.DELTA_LOSS, height=400, x_axis=axis, margin=margin, **layout
+        title,
+        traces,
+        BUDGET,
+        shared.DELTA_LOSS,
+        height=shared.HEIGHT,
+        x_axis=axis,
+        margin=margin,
+        **layout,
     )
-    return figure.update_xaxes(title_standoff=16)
+    figure.update_xaxes(title_standoff=16, **shared.WORDS).update_yaxes(shared.WORDS)
+    return figure.update_layout(legend_font_size=14)
 
 
 def over_verses(sample: Sample, policy: str, near: int, name: str) -> tuple[list[c.Trace], str]:

@@ -126,6 +126,7 @@ def window_effect() -> tuple[str, str]:
 
 def draw() -> None:
     """Draw the tab: the Δ loss of converted models by window, and in a fold a head and its cost."""
+    st.html(shared.CSS)
     row = st.container(horizontal=True, vertical_alignment="bottom", key="front-row")
     window = row.radio(
         "Window, keys",
@@ -322,13 +323,14 @@ def conversions_chart(window: int) -> go.Figure:
         "Δ loss of converted models",
         traces,
         shared.DELTA_LOSS,
-        height=400,
+        height=shared.HEIGHT,
         x_axis=c.log_axis(0.003, 3) | c.ticks((0.01, 0.1, 1), ("0.01", "0.1", "1")),
         y_axis={"autorange": "reversed", "dtick": 1},
         margin={"l": 150, "r": 6, "t": 84, "b": 36},
     )
     alone = against(f"window_{window}", "whole", "softmax").mean
-    return c.mark_x(figure, max(alone, 1e-9))
+    figure.update_xaxes(shared.WORDS).update_yaxes(shared.WORDS)
+    return c.mark_x(figure.update_layout(legend_font_size=14), max(alone, 1e-9))
 
 
 def recall_chart(curves: dict[str, np.ndarray], d: int) -> go.Figure:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,15 @@ from gating_core.lm.measurements import load_efficient
 from gating_core.lm.resampling import PairedDifference, loss_difference
 from gating_core.lm.shipped import SEEDS
 from ui.common.charts import GATED, UNGATED, Style, Trace, line
-from ui.common.formatting import by_interval, figures, plus_minus
+from ui.common.formatting import by_interval, figures, percent, plus_minus
 from ui.common.language_models import GATES, HEADS, choose_text, head_of, loaded
 from ui.common.links import LINK
 from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS
 from ui.work.cache import cached
 
+CSS = Path(__file__).with_name("efficient.css")
+HEIGHT = 370  # pixels of the first chart, whose axis a laptop shows without scrolling
+WORDS = {"tickfont": {"size": 14}, "title_font": {"size": 14}}  # of its axes
 HEAD, GAUSSIAN, AR1 = "trained head", "Gaussian scores", "AR(1) tokens"
 NO_GATE = "no gate"
 MOST_NORMAL = 512  # tokens, where i.i.d. Gaussian scores need values
@@ -85,6 +89,7 @@ def front_row() -> tuple[DeltaGenerator, str, str]:
 
     That is the gate which is compared with no gate.
     """
+    st.html(CSS)
     row = st.container(horizontal=True, vertical_alignment="bottom", key="front-row")
     gate = choose_gate(row)
     return row, gate, Sample(HEAD, gate).with_gate
@@ -263,14 +268,17 @@ def effect_text(
 ) -> tuple[str, str]:
     """Say whether a gate changes the Δ loss of ``what``, from losses of texts with ``counts``."""
     means = [loss_difference(*losses, counts).mean for losses in (plain, gated)]
+    share = f"{percent(means[1] / means[0])} as much, " if means[1] > 0 else ""
+    costs = f"{what} costs {share}{means[1]:.3f} instead of {means[0]:.3f} nats per character"
     change = loss_difference(gated[0] - gated[1], plain[0] - plain[1], counts)
     says = by_interval(
         change.low,
         change.high,
-        f"Less with this gate: {what} then costs {{0:.3f}} nats per character less.",
-        f"Whether this gate changes what {what} costs is inconclusive: {{1}} nats per character.",
-        f"More with this gate: {what} then costs {{0:.3f}} nats per character more.",
-    ).format(abs(change.mean), f"{change.mean:+.3f}".replace("-", "−"))
+        f"Less with this gate: {costs}.",
+        f"Whether this gate changes what {what} costs is inconclusive: {change.mean:+.3f} nats per"
+        " character.",
+        f"More with this gate: {costs}.",
+    ).replace("-0", "−0")
     return says, (
         f"Δ loss of {how}: {signed(means[0])} nats per character without a gate,"
         f" {signed(means[1])} with {gate}, difference {plus_minus(change.mean, change.half_width)}"

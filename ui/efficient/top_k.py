@@ -276,12 +276,13 @@ def losses_chart(with_gate: str, k: int) -> go.Figure:
         lines,
         "k, and share of values read",
         shared.DELTA_LOSS,
-        height=400,
+        height=shared.HEIGHT,
         y_axis=c.log_axis(1e-4, 3),
         x_axis=c.log_axis() | c.ticks(SIZES, texts),
         margin={"l": 58, "r": 8, "t": 48, "b": 56},  # ticks have two lines
     )
-    return c.mark_x(figure.update_xaxes(title_standoff=16), k, f" <b>k = {k}</b>")
+    figure.update_xaxes(title_standoff=16, **shared.WORDS).update_yaxes(shared.WORDS)
+    return c.mark_x(figure.update_layout(legend_font_size=14), k, f" <b>k = {k}</b>")
 
 
 def approximation_chart(with_gate: str) -> tuple[go.Figure, str]:

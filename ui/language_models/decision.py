@@ -151,8 +151,8 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str]:
     )
     sizes = [row.parameters for row in (base, *gates)]
     lead = (
-        f"Measured on character models of {min(sizes):,} to {max(sizes):,} weights,"
-        f" {len(SEEDS)} seeds each: a large model need not do the same."
+        f"Models of {max(sizes) / 1e6:.1f} million weights, {len(SEEDS)} seeds each: large ones may"
+        " differ."
     )
     missed = listed([x.missed for x in goals.values()], "or")
     if best is None:
