@@ -73,44 +73,28 @@ class Question:
     alts: tuple[str, ...] = ()
 
 
-@dataclass
-class Bucket:
-    """A rate: ``size`` at once, then ``per_second``."""
-
-    size: float
-    per_second: float
-    level: float = -1.0
-    at: float = 0.0
-
-    def take(self, now: float) -> bool:
-        """Return whether one more is allowed at the time ``now``, in seconds."""
-        refilled = self.level + (now - self.at) * self.per_second
-        self.level, self.at = self.size if self.level < 0 else min(self.size, refilled), now
-        if self.level < 1:
-            return False
-        self.level -= 1
-        return True
-
-
 class Rates:
-    """A rate for each of those who ask; the one who has not asked for longest is forgotten."""
+    """A rate for each of those who ask: ``size`` at once, then ``per_second``.
+
+    The one who has not asked for longest is forgotten.
+    """
 
     def __init__(self, size: float, per_second: float, most: int = ADDRESSES_KEPT) -> None:
         self._size, self._per_second, self._most = size, per_second, most
-        self._buckets: dict[Hashable, Bucket] = {}
+        self._levels: dict[Hashable, tuple[float, float]] = {}  # how many more, at which time
 
     def take(self, who: Hashable, now: float) -> bool:
-        """Return whether one more of ``who`` is allowed at the time ``now``."""
-        bucket = self._buckets.pop(who, None) or Bucket(self._size, self._per_second)
-        self._buckets[who] = bucket
-        if len(self._buckets) > self._most:
-            del self._buckets[next(iter(self._buckets))]
-        return bucket.take(now)
+        """Return whether one more of ``who`` is allowed at the time ``now``, in seconds."""
+        level, then = self._levels.pop(who, (self._size, now))
+        level = min(self._size, level + (now - then) * self._per_second)
+        self._levels[who] = level - (level >= 1), now
+        if len(self._levels) > self._most:
+            del self._levels[next(iter(self._levels))]
+        return level >= 1
 
 
 @dataclass(eq=False)
 class _Class:
-    secret: str
     questions: tuple[Question, ...]
     started: float
     index: int
@@ -119,19 +103,20 @@ class _Class:
     door_open: bool = True
     version: int = 0  # of what students see
     seen: dict[str, float] = field(default_factory=dict)  # participant: when last
-    votes: list[dict[str, int]] = field(default_factory=list)  # question: participant: choice
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(24))  # the teacher's
     asks: Rates = field(
         default_factory=lambda: Rates(8 * CLASS_ASKS_PER_SECOND, CLASS_ASKS_PER_SECOND)
     )
     tokens: dict[str, float] = field(default_factory=dict)  # one-time token: when it expires
     shared: tuple[int, str] = (-1, "")  # JSON of a version, made once for all students
 
+    def __post_init__(self) -> None:
+        self.votes: list[dict[str, int]] = [{} for _ in self.questions]  # participant: choice
+
     def distribution(self) -> list[int]:
         """Count the votes for each choice of the question that is asked."""
-        counts = [0] * len(self.questions[self.index].choices)
-        for choice in self.votes[self.index].values():
-            counts[choice] += 1
-        return counts
+        counts = Counter(self.votes[self.index].values())
+        return [counts[choice] for choice in range(len(self.questions[self.index].choices))]
 
     @property
     def asked(self) -> float:
@@ -196,25 +181,20 @@ class Classes:
         now, starter = self._clock(), hash(address)
         with self._lock:
             self._sweep(now)
-            fits = self._starts.take(starter, now) and self._has_place(starter, now)
-            if not fits:
+            if not (self._starts.take(starter, now) and self._has_place(starter, now)):
                 raise Refused(503, "Too many classes run on this server. Try again in a minute.")
-            room = _Class(_new_secret(), tuple(questions), now, index, starter)
-            room.votes = [{} for _ in questions]
-            return self._add(room), room.secret
+            return self._add(_Class(tuple(questions), now, index, starter))
 
     def renew(self, code: str, secret: str) -> tuple[str, str]:
         """Give the class another code, which nobody has joined; return that, and its secret.
 
         It is at the same question, without votes.
         """
-        now = self._clock()
         with self._lock:
-            room = self._taught(code, secret, now)
+            room = self._taught(code, secret)
             self._end(read_code(code), RENEWED)
-            new = _Class(_new_secret(), room.questions, room.started, room.index, room.starter)
-            new.votes, new.revealed = [{} for _ in room.questions], room.revealed
-            return self._add(new), new.secret
+            kept = room.questions, room.started, room.index, room.starter, room.revealed
+            return self._add(_Class(*kept))
 
     def is_teacher(self, code: str, secret: str) -> bool:
         """Return whether ``secret`` is that of the teacher."""
@@ -224,19 +204,18 @@ class Classes:
 
     def token(self, code: str, secret: str) -> str:
         """Return a token that gives the teacher's rights once, to another browser."""
-        now = self._clock()
         with self._lock:
-            room = self._taught(code, secret, now)
+            room = self._taught(code, secret)
             token = self._process + secrets.token_urlsafe(24)
-            room.tokens[token] = now + CLASS_TOKEN_SECONDS
+            room.tokens[token] = self._clock() + CLASS_TOKEN_SECONDS
             while len(room.tokens) > CLASS_TOKENS:
                 del room.tokens[next(iter(room.tokens))]  # the oldest
         return token
 
     def is_unused(self, token: str) -> bool:
         """Return whether a token can still be redeemed."""
-        now = self._clock()
         with self._lock:
+            now = self._clock()
             return any(now <= room.tokens.get(token, -1.0) for room in self._classes.values())
 
     def redeem(self, token: str) -> tuple[str, str]:
@@ -253,9 +232,8 @@ class Classes:
 
         What came too late does nothing: a second tap on *Next* skips no question.
         """
-        now = self._clock()
         with self._lock:
-            room = self._taught(code, secret, now)
+            room = self._taught(code, secret)
             if action == END:
                 self._end(read_code(code))
             if index != room.index:
@@ -270,9 +248,8 @@ class Classes:
 
     def open(self, code: str, secret: str, index: int) -> None:
         """Ask the question ``index``, whichever has been asked before; its votes are kept."""
-        now = self._clock()
         with self._lock:
-            room = self._taught(code, secret, now)
+            room = self._taught(code, secret)
             if index != room.index and 0 <= index < len(room.questions):
                 room.index, room.revealed = index, False
                 room.version += 1
@@ -354,7 +331,7 @@ class Classes:
         with self._lock:
             room = self._asked(code, who, address, now)
             names = {
-                _picture_name(i, after): path
+                f"{i}.{after}": path
                 for i in range(room.index + 1)
                 for after, path in enumerate(room.questions[i].pictures)
                 if not after or room.revealed or i < room.index
@@ -392,11 +369,13 @@ class Classes:
             raise Refused(429, "Too many join at once. Trying again …")
         return room
 
-    def _add(self, room: _Class) -> str:
-        while (code := self._process + _random_code()) in self._classes or code in self._gone:
-            pass
+    def _add(self, room: _Class) -> tuple[str, str]:
+        """Return the code of a new class, and its teacher's secret."""
+        code = self._process + "".join(secrets.choice(ALPHABET) for _ in range(CODE_LETTERS))
+        if code in self._classes or code in self._gone:
+            return self._add(room)
         self._classes[code] = room
-        return code
+        return code, room.secret
 
     def _end(self, code: str, text: str = ENDED) -> None:
         del self._classes[code]
@@ -421,8 +400,8 @@ class Classes:
                 self._end(code)
         return len(rooms) < CLASSES_AT_ONCE
 
-    def _taught(self, code: str, secret: str, now: float) -> _Class:
-        room = self._room(code, now)
+    def _taught(self, code: str, secret: str) -> _Class:
+        room = self._room(code, self._clock())
         if not _same(room.secret, secret):
             raise Refused(403, "Only the teacher of this class may do that.")
         return room
@@ -443,20 +422,8 @@ def plain(markdown: str) -> str:
     return EMPHASIS.sub("", markdown)
 
 
-def _random_code() -> str:
-    return "".join(secrets.choice(ALPHABET) for _ in range(CODE_LETTERS))
-
-
-def _new_secret() -> str:
-    return secrets.token_urlsafe(24)
-
-
 def _same(secret: str, other: str) -> bool:
     return hmac.compare_digest(secret.encode(), other.encode(errors="replace"))
-
-
-def _picture_name(index: int, after: int) -> str:
-    return f"{index}.{after}"
 
 
 def _shown(room: _Class) -> dict[str, Any]:
@@ -468,7 +435,7 @@ def _shown(room: _Class) -> dict[str, Any]:
         "count": len(room.questions),
         "text": question.text,
         "choices": question.choices,
-        "picture": _picture_name(room.index, after) if len(question.pictures) > after else "",
+        "picture": f"{room.index}.{after}" if len(question.pictures) > after else "",
         "alt": question.alts[after] if len(question.alts) > after else "",
         "revealed": room.revealed,
         "distribution": room.distribution() if room.revealed else None,

@@ -13,8 +13,9 @@ and whoever copies the address gets the projector's view, without buttons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -93,31 +94,26 @@ def draw_start(questions: Sequence[Question], index: int = 0) -> None:
 
 
 def _start(questions: tuple[Question, ...], index: int) -> None:
+    _leave_for(lambda: CLASSES.start(questions, index, st.context.ip_address or ""))
+
+
+def _try(act: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what ``act`` does; the next run says why it is refused."""
     try:
-        _leave_for(*CLASSES.start(questions, index, st.context.ip_address or ""))
+        return act(*arguments)
     except Refused as refused:
         st.session_state[PROBLEM] = str(refused)
 
 
-def _renew(room: Room) -> None:
-    try:
-        _leave_for(*CLASSES.renew(room.code, room.secret))
-    except Refused as refused:
-        st.session_state[PROBLEM] = str(refused)
-
-
-def _leave_for(code: str, secret: str) -> None:
-    """Let the next run go to the class, which sets the teacher's cookie."""
-    st.session_state[LEAVING] = f"{base_path()}/teach/{CLASSES.token(code, secret)}"
-
-
-def draw_room(room: Room) -> None:
-    """Draw the question with its choices, who has answered, and the teacher's buttons."""
-    _draw_screen(room)
+def _leave_for(act: Callable[[], tuple[str, str]]) -> None:
+    """Let the next run go to the class that ``act`` returns, which sets the teacher's cookie."""
+    if token := _try(lambda: CLASSES.token(*act())):
+        st.session_state[LEAVING] = f"{base_path()}/teach/{token}"
 
 
 @st.fragment(run_every=EVERY_SECONDS)
-def _draw_screen(room: Room) -> None:
+def draw_room(room: Room) -> None:
+    """Draw the question with its choices, who has answered, and the teacher's buttons."""
     try:
         now = CLASSES.overview(room.code)
     except Refused:
@@ -128,13 +124,16 @@ def _draw_screen(room: Room) -> None:
     for i in range(len(now.question.choices)):
         _draw_choice(now, i)
     # Also after the reveal: a button that stands at another place would lose the focus.
-    st.progress(now.answered / max(1, now.here, now.answered), answered_text(now))
+    here = max(now.here, now.answered)  # of those whose phone shows the question
+    st.progress(now.answered / max(1, here), f"{now.answered} of {here} have answered")
     link = student_link(room.code)
     if room.secret:
         _draw_buttons(room, now, link)
     if room.secret and is_loopback(link):
         st.warning(LOOPBACK, icon=":material/wifi_off:")
-    st.markdown(f"Join: **{as_words(link.partition('//')[2])}** · {joined_text(now)}")
+    door = "" if now.door_open else ", the door is closed"
+    join = as_words(link.partition("//")[2])
+    st.markdown(f"Join: **{join}** · {now.joined} have joined{door}")
     if room.secret and (problem := st.session_state.pop(PROBLEM, "")):
         st.warning(problem)
 
@@ -190,8 +189,8 @@ def _draw_buttons(room: Room, now: Overview, link: str) -> None:
             st.button(
                 "New code",
                 key="class_renew",
-                on_click=_renew,
-                args=(room,),
+                on_click=_leave_for,
+                args=(lambda: CLASSES.renew(room.code, room.secret),),
                 help="For a class that strangers have joined: it goes on at this question without"
                 " votes, and students open the new link.",
             )
@@ -215,35 +214,15 @@ def _draw_buttons(room: Room, now: Overview, link: str) -> None:
 
 
 def _act(room: Room, action: str) -> None:
-    try:
-        CLASSES.act(room.code, room.secret, action, room.index)
-    except Refused as refused:
-        st.session_state[PROBLEM] = str(refused)
+    _try(CLASSES.act, room.code, room.secret, action, room.index)
 
 
 def _open(room: Room) -> None:
-    try:
-        CLASSES.open(room.code, room.secret, st.session_state["class_question"])
-    except Refused as refused:
-        st.session_state[PROBLEM] = str(refused)
+    _try(CLASSES.open, room.code, room.secret, st.session_state["class_question"])
 
 
 def _offer(room: Room) -> None:
-    try:
-        st.session_state[TOKEN] = CLASSES.token(room.code, room.secret)
-    except Refused as refused:
-        st.session_state[PROBLEM] = str(refused)
-
-
-def answered_text(now: Overview) -> str:
-    """Say how many have answered, of those whose phone shows the question."""
-    here = max(now.here, now.answered)
-    return f"{now.answered} of {here} have answered"
-
-
-def joined_text(now: Overview) -> str:
-    """Say how many have joined, and whether anybody else can."""
-    return f"{now.joined} have joined" + ("" if now.door_open else ", the door is closed")
+    st.session_state[TOKEN] = _try(CLASSES.token, room.code, room.secret) or ""
 
 
 def student_link(code: str) -> str:

@@ -16,7 +16,6 @@ from ui.classroom.classes import (
     NEXT,
     RENEWED,
     REVEAL,
-    Bucket,
     Classes,
     Question,
     Rates,
@@ -298,15 +297,15 @@ def test_a_code_is_read_as_it_is_typed(classes):
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.floats(0, 2)), max_size=60))
-def test_rates_are_those_of_buckets_of_their_own(asked):
+def test_nobody_waits_for_the_rate_of_another(asked):
     """As long as no more ask than are remembered."""
     rates, alone, now = Rates(3, 1.0, 10), {}, 0.0
     for who, pause in asked:
         now += pause
-        assert rates.take(who, now) == alone.setdefault(who, Bucket(3, 1.0)).take(now)
+        assert rates.take(who, now) == alone.setdefault(who, Rates(3, 1.0)).take(who, now)
     crowd = Rates(1, 0.0, 5)
     assert all(crowd.take(who, 0.0) for who in range(100))
-    assert len(crowd._buckets) == 5
+    assert len(crowd._levels) == 5
 
 
 @pytest.mark.parametrize(("question", "choice"), [
@@ -338,11 +337,11 @@ def test_votes_of_many_threads_are_all_counted():
 
 
 @given(st.lists(st.floats(0, 100), max_size=50), st.integers(1, 20), st.floats(0.1, 10))
-def test_a_bucket_lets_no_more_through_than_its_size_and_rate(pauses, size, rate):
-    bucket, now, let = Bucket(size, rate), 0.0, 0
+def test_a_rate_lets_no_more_through_than_its_size_and_rate(pauses, size, rate):
+    rates, now, let = Rates(size, rate), 0.0, 0
     for pause in pauses:
         now += pause
-        let += bucket.take(now)
+        let += rates.take("one", now)
     assert let <= size + rate * now + 1e-6
 
 
