@@ -252,12 +252,8 @@ def accuracy_text(accuracy: MeanInterval) -> str:
 
 def _effect_text(difference: MeanInterval, name: str) -> str:
     """Say by how many points ``name`` helps or hurts; nothing if the interval touches zero."""
-    tenths, width = _tenths(difference)
-    if abs(tenths) <= width:
-        return ""
-    verb = "helps" if tenths > 0 else "hurts"
-    by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
-    return f"**{name[:1].upper()}{name[1:]} {verb} by {by}**"
+    verb, by = by_points(difference, "hurts", "", "helps"), points_text(difference).lstrip("−")
+    return verb and f"**{name[:1].upper()}{name[1:]} {verb} by {by} points**"
 
 
 def by_points(difference: MeanInterval, costs: str, none: str, gains: str) -> str:
@@ -268,10 +264,8 @@ def by_points(difference: MeanInterval, costs: str, none: str, gains: str) -> st
 
 def gain_text(difference: MeanInterval) -> str:
     """Say what a paired difference of accuracies gains: the verb and the points, or nothing."""
-    tenths, width = _tenths(difference)
-    if abs(tenths) <= width:
-        return "has no significant effect"
-    return f"{'gains' if tenths > 0 else 'costs'} {abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
+    points = f"{points_text(difference).lstrip('−')} points"
+    return by_points(difference, f"costs {points}", "has no significant effect", f"gains {points}")
 
 
 def paired_text(difference: MeanInterval, count: int, name: str) -> str:

@@ -151,7 +151,8 @@ def _control_notes(pending: Link) -> list[str]:
 
 def _note(name: str, texts: list[str], shown: list[str]) -> str:
     return (
-        f"The link asks for `{name}` = {_quoted(', '.join(texts))}. That is not possible here."
+        f"The link asks for `{name}` = {as_code(_cut(', '.join(texts)))}."
+        " That is not possible here."
         f" Shown instead: {as_words(_cut(', '.join(shown))) or 'none'}."
     )
 
@@ -214,10 +215,6 @@ def parse_camera(text: str) -> tuple[float, ...] | None:
     """Return the numbers of a camera: three of one surface, nine of Plotly's."""
     numbers = parse_numbers(text)
     return numbers if numbers and len(numbers) in (3, 9) else None
-
-
-def _quoted(text: str) -> str:
-    return as_code(_cut(text))
 
 
 def _cut(text: str) -> str:

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs
 import streamlit as st
 
 from ui.common.lessons import sections
-from ui.common.links import CAMERA, current_link, open_link
+from ui.common.links import CAMERA, current_link, open_link, put_in_link
 from ui.common.simplified import HIDE, LOCK, PRESENT, is_presenting
 from ui.components.browser import hear_turns
 
@@ -47,27 +47,16 @@ def offer_steps(previous: Callable[[], Any] | None, next: Callable[[], Any] | No
 
 def draw_button() -> None:
     """Draw the button that begins or ends present mode."""
-    if is_presenting():
-        st.button(
-            "End",
-            key="present",
-            icon=":material/close_fullscreen:",
-            type="tertiary",
-            on_click=_end,
-            help="Leave present mode",
-        )
-    else:
-        st.button(
-            "Present", key="present", icon=":material/slideshow:", type="tertiary", on_click=_begin
-        )
-
-
-def _begin() -> None:
-    st.query_params[PRESENT] = "1"
-
-
-def _end() -> None:
-    st.query_params.pop(PRESENT, None)
+    ends = is_presenting()
+    st.button(
+        "End" if ends else "Present",
+        key="present",
+        icon=":material/close_fullscreen:" if ends else ":material/slideshow:",
+        type="tertiary",
+        on_click=put_in_link,
+        kwargs={PRESENT: "" if ends else "1"},
+        help="Leave present mode" if ends else None,
+    )
 
 
 def draw_turns(

@@ -21,6 +21,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ui.common.links import put_in_link
 from ui.foreign import as_code
 from ui.limits import LINK_CONTROLS, QUOTED_CHARACTERS
 
@@ -75,7 +76,8 @@ def draw_note(view: View) -> None:
         key="show_all_controls",
         type="tertiary",
         icon=":material/tune:",
-        on_click=_show_all,
+        on_click=put_in_link,
+        kwargs={HIDE: "", LOCK: ""},
     )
     if view.unknown:
         names = ", ".join(as_code(name[:QUOTED_CHARACTERS]) for name in view.unknown)
@@ -83,11 +85,6 @@ def draw_note(view: View) -> None:
             f"The link hides or locks {names}, which no control on this page is called.",
             icon=":material/link_off:",
         )
-
-
-def _show_all() -> None:
-    for parameter in (HIDE, LOCK):
-        st.query_params.pop(parameter, None)
 
 
 def apply() -> None:

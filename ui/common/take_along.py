@@ -180,7 +180,9 @@ def draw_take_along(title: str) -> None:
         if not (offer.charts or offer.surfaces or offer.files):
             st.markdown("This page shows no chart, table or surface in this state.")
             return
-        about = about_text(stamp, offer, drawn_settings())
+        view: View = st.session_state[VIEW]
+        drawn = {name: st.session_state[name] for name in view.labels if name in st.session_state}
+        about = about_text(stamp, offer, drawn)
         data = File(f"{name}.zip", partial(data_zip, offer, about), ":material/table:")
         with st.container(horizontal=True, key="take_files"):
             _draw_files({"Data (CSV, zipped)": data} | offer.files, stamp.line)
@@ -280,12 +282,6 @@ def stamp_of(page: str) -> Stamp:
     digest = sha256(json.dumps([page, state, *code]).encode()).hexdigest()[:DIGEST_LETTERS]
     link = shared_link({name: [] for name in LOOKS})
     return Stamp(page, link, digest, *code)
-
-
-def drawn_settings() -> dict[str, Any]:
-    """Return the values of all controls that were drawn, by their parameters of the link."""
-    view: View = st.session_state[VIEW]
-    return {name: st.session_state[name] for name in view.labels if name in st.session_state}
 
 
 def default_name(offer: Offer, link: Mapping[str, list[str]]) -> str:

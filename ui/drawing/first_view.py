@@ -104,15 +104,11 @@ def best_eye_of_classified(
     A surface that lies in the triangle of its values may be a line in it: what has to be seen is
     the triangle.
     """
-    surfaces = [x if corners is None else _triangle(corners, len(x)) for x, _, corners in sides]
+    s, t = np.meshgrid(*[np.linspace(0, 1, len(sides[0][0]))] * 2)
+    triangle = np.stack([1 - s, s * (1 - t), s * t], -1)
+    surfaces = [x if corners is None else triangle @ corners for x, _, corners in sides]
     classes = [x if corners is None else np.zeros_like(x) for _, x, corners in sides]
     return best_eye(surfaces, classes, STEEPER)
-
-
-def _triangle(corners: np.ndarray, size: int) -> np.ndarray:
-    """Return the points (``size``, ``size``, 3) of a triangle with ``corners`` (3, 3)."""
-    s, t = np.meshgrid(*[np.linspace(0, 1, size)] * 2)
-    return np.stack([1 - s, s * (1 - t), s * t], -1) @ corners
 
 
 def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.ndarray:

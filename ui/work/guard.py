@@ -312,9 +312,9 @@ class Connections:
     def _make_room(self) -> bool:
         """Close the connection that has been waited for longest; return whether there is one."""
         self._since = {one: state for one, state in self._since.items() if not _is_closed(one)}
-        for has_to in (_has_to_send, _has_to_read):
+        for waited_for in (_has_to_send, lambda x: x.transport.get_write_buffer_size()):
             for protocol in self._since:
-                if protocol.transport is not None and has_to(protocol):
+                if protocol.transport is not None and waited_for(protocol):
                     del self._since[protocol]
                     protocol.transport.abort()
                     return True
@@ -356,10 +356,6 @@ def _has_to_send(protocol: Any) -> bool:
         return not now.handshake_complete
     cycle = protocol.cycle
     return cycle is None or cycle.response_complete or cycle.more_body
-
-
-def _has_to_read(protocol: Any) -> bool:
-    return bool(protocol.transport.get_write_buffer_size())
 
 
 class _Websocket(WebSocketsSansIOProtocol):
