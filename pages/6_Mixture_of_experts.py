@@ -8,8 +8,8 @@ TITLE = "Mixture of experts"
 
 with page(
     TITLE,
-    lead="Expert $c$ is the map $W_V[:, c]\\, W_O[c, :]$; attention and gate are its weights. A"
-    " gate per channel makes the experts of a head identifiable; other gates do not.",
+    lead="An expert is a linear map of one token to the output. With a gate per channel, data can"
+    " tell the experts of a head apart; with other gates they cannot.",
 ):
     from ui.common.links import checked_link
     from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency

@@ -14,7 +14,7 @@ from typing import Any
 from PIL import Image, ImageChops, ImageOps
 from playwright.sync_api import Browser
 
-from ui.common.guide import PICTURES, SHADES, TOPICS
+from ui.common.guide import LIMITS, PICTURES, SHADES, TOPICS
 
 from .serving import chromium, serve
 from .visiting import open_page, settle
@@ -23,13 +23,14 @@ WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
 MARGIN = 12  # pixels of the screen
 WITHOUT = """.gc-plane-knob, .gc-stage-caption, .gc-stage-bar, .st-key-flat_pair figcaption,
-  .gc-pair-unmapped .gc-pair-more { display: none !important; }"""
+  .gc-pair-unmapped :is(.gc-pair-more, .gc-pair-bar) { display: none !important; }"""
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-pair-row, [data-testid=stPlotlyChart]"  # a picture of surfaces, or a chart
 PARTS = {  # what is taken where that is something else
     "surface": ".gc-stage-row",
     "manifold": ".gc-pair-row",
     "gates": ".gc-pair-row",
+    "sphere": ".gc-pair-row figure",
     "depth": ".gc-pair-row",
     "keys": ".gc-keys-row",
     "islands": ".gc-islands-stack",
@@ -66,13 +67,14 @@ def photograph(
 
 
 def main() -> None:
-    topics = sys.argv[1:] or [name for name, topic in TOPICS.items() if topic.page]
+    pictured = {name: topic for name, topic in TOPICS.items() if topic.page} | dict(LIMITS.values())
+    topics = sys.argv[1:] or pictured
     PICTURES.mkdir(exist_ok=True)
     with chromium() as browser, serve() as app:
         for topic, shade in product(topics, SHADES):
             photograph(
                 browser,
-                f"{app.url}/{TOPICS[topic].address.removeprefix('.')}",
+                f"{app.url}/{pictured[topic].address.removeprefix('.')}",
                 PARTS.get(topic, FIRST),
                 PICTURES / f"{topic}_{shade}.webp",
                 WITHOUT,

@@ -81,8 +81,21 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "a text goes on in English, and with a steering vector the same one goes on in Spanish"),
     "limits": Topic(
         "What this does not say", "Curved or bent?", {"flat_guess": "left"},
-        "two trained models: the left surface hardly curves, and its model is no less accurate"),
+        "two trained models, K in colours: the left surface bends and is grey, K ≈ 0, inside its"
+        " closed boundary, and its model is no less accurate"),
     "sources": Topic("Sources"),
+}  # fmt: skip
+LIMITS = {  # by the section of the lesson: the name of its picture, and what that shows
+    "accuracy": ("limits", TOPICS["limits"]),
+    "gates": ("sphere", Topic(
+        "", "Which gates curve?", {"case": "sphere"},
+        "a flat sheet, each point divided by its length as under RMSNorm, lies on a sphere")),
+    "models": ("boundary", TOPICS["boundary"]._replace(
+        alt="two models of one seed; others are more or less accurate, their means stand above")),
+    "flat": ("keys", TOPICS["keys"]._replace(
+        alt="four fixed values, no gate: within their flat space the outputs are a dome, K > 0")),
+    "points": ("proved", TOPICS["proved"]._replace(
+        alt="the sign of K proved on the cells of one surface; of other pictures it is only seen")),
 }  # fmt: skip
 
 
@@ -109,14 +122,15 @@ def draw_contents() -> None:
 
 
 def draw_limits() -> None:
-    """Draw what is not said, a card for each limit, and a picture of one of them."""
-    _, *cards = sections("limits")
+    """Draw what is not said, a card with a picture for each limit."""
     with st.container(key="limits"):
-        for name in cards:
+        for name, picture in LIMITS.items():
             with st.container(border=True):
-                st.markdown(section("limits", name))
+                heading, _, text = section("limits", name).partition("\n")
+                st.markdown(heading)
+                _draw_picture(*picture)
+                st.markdown(text.strip())
                 if name == "accuracy":
-                    _draw_picture("limits", TOPICS["limits"])
                     st.page_link(
                         PAGES["Learn"].path,
                         label=f"{section('learn', 'title')} What is known, and what is not",

@@ -47,17 +47,14 @@ def draw() -> None:
     entry = entry_of(model, point, channel)
     charts = c.Charts("decomposition")
 
-    draw_finding(entry_text(entry))
-    place = model.position
-    if model.granularity == "headwise" and place in MULTIPLIES:
-        place += "_head"
+    draw_finding(entry_text(model, entry))
     with st.container(key="first"):
         tree(
             key=TREE,
             label=entry_alt(model, entry, channel),
-            hint="Point at a branch to follow one expert; click it, or press Enter, to keep it."
-            " Drag x to move the input. Width: size of the term. Green, solid: positive. Violet,"
-            " dashed: negative.",
+            hint="Follow a line from the left: a token’s value, times attention, into an expert;"
+            " experts add up to the output. Thick: large. Green: positive. Violet, dashed:"
+            " negative. Point at an expert to follow it, drag x to move the input.",
             name=f"Y[{channel}]",
             numbers=browser_numbers(model, channel),
             strength=model.strength,
@@ -66,9 +63,13 @@ def draw() -> None:
             spare=SPARE,
             on_leave=on_leave,
         )
-    st.caption(section("experts", f"formula_{place.replace(' ', '_')}"))
     charts.tables["terms"] = term_columns(entry)
-    charts.draw_footer(section("experts", "decomposition", **explained(model, entry, channel)))
+    place = model.position.replace(" ", "_")
+    if model.granularity == "headwise" and place in MULTIPLIES:
+        place += "_head"
+    formula = section("experts", f"formula_{place}")
+    about = section("experts", "decomposition", **explained(model, entry, channel))
+    charts.draw_footer(f"{formula}\n\n{about}")
     code = st.expander("The same from the library", key="code", on_change="rerun", **LINK)
     if code.open:
         code.code(library_code(model, point, channel), language="python")
@@ -110,10 +111,14 @@ def browser_numbers(model: Model, channel: int) -> dict[str, Any]:
     return {**lists, "valueMap": maps.value_map.tolist(), "gate": gate, "channel": channel - 1}
 
 
-def entry_text(entry: EntryTree) -> str:
+def entry_text(model: Model, entry: EntryTree) -> str:
     """Say of what the entry is the sum."""
     heads, size, _ = entry.terms.shape
-    return f"A weighted sum of {heads * size} small linear maps, its experts: one for each channel."
+    gate = "" if model.position == NO_GATE else ", and a gate weighs it again"
+    return (
+        f"Of {heads * size} small experts. Attention is the router: it says how much of each token"
+        f" an expert gets{gate}."
+    )
 
 
 def entry_alt(model: Model, entry: EntryTree, channel: int) -> str:

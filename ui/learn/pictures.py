@@ -32,7 +32,8 @@ from ui.manifold import misleading
 from ui.work.cache import cached
 
 ALIGNED_STACK = layers.Stack(ALIGNED, second=False)  # weak gates
-SHAPES = {"tube": "one direction", "dome": "sphere", "saddle": "saddle"}  # cases of the gallery
+TUBE = GateRequest(OWN, formula="1/sqrt(u^2+1)")  # onto a round tube about an axis of space
+SHAPES = {"tube": TUBE, "dome": GateRequest("sphere"), "saddle": GateRequest("saddle")}
 ENDS = {"K": ("K < 0: saddle", "K > 0: dome"), "|H|": ("|H| = 0", "large |H|")}  # of colours
 BENDING = (0.0, 0.25, 0.5, 0.75, 1.0)  # strengths of the gates that are drawn
 MAP_PIXELS = 360  # the height of a misleading map
@@ -111,7 +112,7 @@ def _draw_keys(state: State) -> None:
 
 def full_gate(name: str) -> GateFrame:
     """Return one of `SHAPES` under its full gate."""
-    return at_strengths(GateRequest(SHAPES[name]), SETTLING)[-1]
+    return at_strengths(SHAPES[name], SETTLING)[-1]
 
 
 def own_gate(formula: str) -> GateFrame:
@@ -125,7 +126,7 @@ def _shapes(
     shown: str, formula: str, strengths: tuple[float, ...]
 ) -> tuple[list[tuple[GateFrame, ...]], Pair]:
     """The frames of every shape, and their pictures at one size."""
-    requests = {name: GateRequest(case) for name, case in SHAPES.items()}
+    requests = dict(SHAPES)
     if formula:
         requests["yours"], _ = resolve(GateRequest(OWN, formula=formula))
     frames = [at_strengths(each, strengths) for each in requests.values()]

@@ -5,7 +5,7 @@ from PIL import Image
 
 from tests.ui.opening import mistakes, open_page
 from ui.common.bar import EXPLORE, PAGES
-from ui.common.guide import PICTURES, SHADES, TOPICS
+from ui.common.guide import LIMITS, PICTURES, SHADES, TOPICS
 from ui.common.lessons import section, sections
 
 PAGE = "pages/10_Guide.py"
@@ -19,25 +19,27 @@ def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
     assert not app.exception
     finding, contents, *texts = [each.value for each in app.markdown]
     assert finding == section("guide", "finding")
-    limits = [section("limits", name) for name in [*sections("limits")][1:]]
+    limits = [part.strip() for name in LIMITS for part in section("limits", name).split("\n", 1)]
     expected = {name: [section("guide", name)] for name in TEXTS} | {"limits": limits}
     assert texts == [text for name in TOPICS for text in expected[name]]
     assert [each.proto.anchor for each in app.header] == [*TOPICS]
     for name, topic in TOPICS.items():
         assert f"[{topic.heading}](#{name})" in contents
     pictures = [image.proto for image in app.get("image")]
-    assert [each.link for each in pictures] == [TOPICS[name].address for name in WITH_PICTURE]
-    assert [each.imgs[0].alt for each in pictures] == [
-        f"Picture: {TOPICS[name].alt}" for name in WITH_PICTURE
-    ]
+    cards = [topic for _, topic in LIMITS.values()]
+    shown = [x for name in WITH_PICTURE for x in (cards if name == "limits" else [TOPICS[name]])]
+    assert [each.link for each in pictures] == [topic.address for topic in shown]
+    assert [each.imgs[0].alt for each in pictures] == [f"Picture: {x.alt}" for x in shown]
 
 
 def test_the_page_of_limits_leads_with_the_strongest_and_has_a_card_for_each():
     app = open_page("pages/14_What_this_does_not_say.py")
     assert not app.exception
-    assert [x.value for x in app.markdown] == [
-        section("limits", name) for name in sections("limits")
-    ]
+    assert [*LIMITS] == [*sections("limits")][1:]
+    finding, *texts = [x.value for x in app.markdown]
+    assert finding == section("limits", "finding")
+    assert texts == [x.strip() for y in LIMITS for x in section("limits", y).split("\n", 1)]
+    assert len(app.get("image")) == len(LIMITS)
 
 
 def test_topics_and_texts_are_the_same():
@@ -57,7 +59,8 @@ def test_a_picture_leads_to_a_state_that_its_page_understands(name):
 
 
 def test_pictures_are_there_in_both_colours_and_are_small():
-    files = {f"{name}_{shade}.webp" for name in WITH_PICTURE for shade in SHADES}
+    names = {*WITH_PICTURE, *dict(LIMITS.values())}
+    files = {f"{name}_{shade}.webp" for name in names for shade in SHADES}
     found = {path.name for path in PICTURES.iterdir()}
     assert found == files, "make them: python -m tests.browser.lesson_pictures"
     assert sum(path.stat().st_size for path in PICTURES.iterdir()) <= MOST_BYTES

@@ -142,7 +142,7 @@ def test_the_followed_expert_is_moved_and_a_single_one_is_scaled():
 def test_an_entry_has_the_numbers_of_the_core():
     app = page("Decomposition")
     tree = entry_tree(build_attention(FIRST.config, (FIRST.seed,)), POINT, 0)
-    assert "A weighted sum of 4 small linear maps" in said(app)
+    assert "Of 4 small experts. Attention is the router" in said(app)
     assert abs(tree.rounding) < 1e-15
     sent = tree_of(app)
     assert np.shape(sent["values"]) == (3, 2, 3, 2)
@@ -158,7 +158,7 @@ def test_every_position_of_the_gate_has_its_formula(place):
     app = page("Decomposition", gate_at=place, gate_per="head")
     gate = tree_of(app)["gate"]
     assert (gate and gate["place"]) == (None if place == "no gate" else place)
-    formula = next(x.value for x in app.caption if x.value.startswith("$"))
+    formula = next(x.value for x in app.markdown if x.value.startswith("$"))
     assert ("boxed" in formula) == (place != "no gate")
     assert "g_{hc}" not in formula  # one factor for a head, none for a channel
 

@@ -9,7 +9,7 @@ const WIDEST = 44; // pixels of the widest branch that any input of the square h
 const NARROW = 560; // below it the tree is a list
 const LINE = 21; // pixels of a row of the list
 const BOX = { half: 27, top: 20 };
-const GAP = { name: 13, small: 18, number: 21, head: 25 }; // pixels beside the middle of a text
+const GAP = { name: 34, small: 18, number: 21, head: 25 }; // pixels beside the middle of a text
 const ROUTING = ['G3', 'G4']; // gates within the attention weights
 const SAMPLED = [-1, -0.5, 0, 0.5, 1]; // inputs, both ways, from which the scale of widths comes
 
@@ -108,12 +108,12 @@ function drawWide(draw, data, width, room) {
   const gate = (name, parent, y, value, kind = small) => {
     if (place === name) number(parent, x[name], y, value, `gc-gate-value ${kind}`);
   };
-  const titles = { gives: 'value x·Wᵥ', weight: 'attention α', mixed: 'expert', out: 'Wₒ',
-    head: 'head', entry: data.name };
-  const anchors = { gives: 'end', entry: 'start' };
-  for (const [name, title] of Object.entries(titles)) {
-    draw.text(svg, x[name], 8, anchors[name] ?? 'middle', 'gc-title', () => title);
-  }
+  const band = { x: x.weight - BOX.half, width: 2 * BOX.half, height: height - HEAD_GAP - BOX.top };
+  svg.append(make('rect', { ...band, y: BOX.top, rx: 6, class: 'gc-router' }));
+  const titles = [[0, 'start', 'each token’s value'], [x.weight, 'middle', 'router: attention'],
+    [x.mixed, 'middle', 'experts'], [x.out, 'middle', 'weight in output'], [x.head, 'middle', 'heads'],
+    [x.entry + 40, 'end', 'output']];
+  for (const [at, anchor, title] of titles) draw.text(svg, at, 8, anchor, 'gc-title', () => title);
   let top = TITLES;
   for (let h = 0; h < heads; h += 1) {
     const own = entry => entry.heads[h];
@@ -139,7 +139,7 @@ function drawWide(draw, data, width, room) {
         number(group, x.weight, leaf, entry => part(entry).weight);
         gate('G2', group, leaf, entry => part(entry).gate);
       }
-      draw.text(group, x.mixed, y, 'middle', small, () => `E${nameOf(h, c)}`);
+      draw.text(group, x.mixed, y, 'middle', `gc-name ${small}`, () => `expert ${nameOf(h, c)}`);
       number(group, x.out, y, entry => expert(entry).projection);
       gate('G1', group, y, entry => expert(entry).gate);
       top += tall + EXPERT_GAP;
