@@ -226,7 +226,7 @@ def _draw_all(
             figure,
             key=f"proved_map_{index}",
             width="content",
-            alt=alt(each.name, proof),
+            alt=f"Map of the chart of cells. {each.name}: {shares_text(proof)}",
             config={"displayModeBar": False},
         )
         with text:
@@ -380,11 +380,6 @@ def contradictions(
             )
     if points:
         yield section("proved", "contradicted_points", count=f"{points:,}")
-
-
-def alt(name: str, proof: ProvedCurvature) -> str:
-    """Describe the map."""
-    return f"Map of the chart of cells. {name}: {shares_text(proof)}"
 
 
 def cells_table(proof: ProvedCurvature) -> dict[str, list[Any]]:

@@ -7,7 +7,7 @@ chapters 3 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -28,16 +28,6 @@ def _constant(value: float) -> Map:
     return lambda p: torch.full((len(p),), value, dtype=torch.float64)
 
 
-def _warped_plane(u: torch.Tensor, v: torch.Tensor) -> list[torch.Tensor]:
-    x, y = torch.sinh(u) + 0.2 * v, v + 0.3 * u * v
-    return [x, y, 2 * x - y + 1]
-
-
-def _cone(u: torch.Tensor, v: torch.Tensor) -> list[torch.Tensor]:
-    r = v + 2
-    return [r * torch.cos(u), r * torch.sin(u), 2 * r]
-
-
 def gnomonic_sphere(p: torch.Tensor) -> torch.Tensor:
     """The sheet (u, v, 1) under the scalar gate 0.7 / |y|: a sphere by gating."""
     u, v = p.unbind(-1)
@@ -55,17 +45,6 @@ def _ellipsoid_gaussian(p: torch.Tensor) -> torch.Tensor:
     return 1 / ((a * b * c) ** 2 * (x**2 / a**4 + y**2 / b**4 + z**2 / c**4) ** 2)
 
 
-def _torus(u: torch.Tensor, v: torch.Tensor) -> list[torch.Tensor]:
-    u, v = 2 * u, 2 * v
-    ring = 2 + torch.cos(v)
-    return [ring * torch.cos(u), ring * torch.sin(u), torch.sin(v)]
-
-
-def _pseudosphere(u: torch.Tensor, v: torch.Tensor) -> list[torch.Tensor]:
-    t = v + 1.5
-    return [torch.cos(u) / torch.cosh(t), torch.sin(u) / torch.cosh(t), t - torch.tanh(t)]
-
-
 def _square_of_radius(p: torch.Tensor) -> torch.Tensor:
     return (p**2).sum(-1)
 
@@ -76,16 +55,21 @@ def stretched_sphere(stretch: float) -> Map:
     return lambda p: gnomonic_sphere(p) * factors
 
 
-def _surface(coordinates: Callable[..., list[torch.Tensor]], gaussian: Map) -> ClassicSurface:
+def _surface(coordinates: Callable[..., Sequence[torch.Tensor]], gaussian: Map) -> ClassicSurface:
     """A surface whose D ``coordinates`` are functions of u and v."""
-    return ClassicSurface(lambda p: torch.stack(coordinates(*p.unbind(-1)), -1), gaussian)
+    return ClassicSurface(lambda p: torch.stack([*coordinates(*p.unbind(-1))], -1), gaussian)
 
 
 SURFACES: dict[str, ClassicSurface] = {
     "plane": _surface(lambda u, v: [1 + u + 2 * v, u - v, 3 * v - u], _constant(0.0)),
-    "warped plane": _surface(_warped_plane, _constant(0.0)),
+    "warped plane": _surface(
+        lambda u, v: (x := torch.sinh(u) + 0.2 * v, y := v + 0.3 * u * v, 2 * x - y + 1),
+        _constant(0.0),
+    ),
     "cylinder": _surface(lambda u, v: [torch.cos(u), torch.sin(u), v], _constant(0.0)),
-    "cone": _surface(_cone, _constant(0.0)),
+    "cone": _surface(
+        lambda u, v: [(v + 2) * torch.cos(u), (v + 2) * torch.sin(u), 2 * (v + 2)], _constant(0.0)
+    ),
     "sphere by gating": ClassicSurface(gnomonic_sphere, _constant(1 / RADIUS**2)),
     "ellipsoid": _surface(_ellipsoid, _ellipsoid_gaussian),
     "saddle": _surface(
@@ -94,7 +78,14 @@ SURFACES: dict[str, ClassicSurface] = {
     "paraboloid": _surface(
         lambda u, v: [u, v, u * u + v * v], lambda p: 4 / (1 + 4 * _square_of_radius(p)) ** 2
     ),
-    "torus": _surface(_torus, lambda p: torch.cos(2 * p[:, 1]) / (2 + torch.cos(2 * p[:, 1]))),
+    "torus": _surface(
+        lambda u, v: [
+            (ring := 2 + torch.cos(2 * v)) * torch.cos(2 * u),
+            ring * torch.sin(2 * u),
+            torch.sin(2 * v),
+        ],
+        lambda p: torch.cos(2 * p[:, 1]) / (2 + torch.cos(2 * p[:, 1])),
+    ),
     "catenoid": _surface(
         lambda u, v: [torch.cosh(v) * torch.cos(u), torch.cosh(v) * torch.sin(u), v],
         lambda p: -1 / torch.cosh(p[:, 1]) ** 4,
@@ -103,7 +94,14 @@ SURFACES: dict[str, ClassicSurface] = {
         lambda u, v: [torch.sinh(v) * torch.sin(u), -torch.sinh(v) * torch.cos(u), u],
         lambda p: -1 / torch.cosh(p[:, 1]) ** 4,
     ),
-    "pseudosphere": _surface(_pseudosphere, _constant(-1.0)),
+    "pseudosphere": _surface(
+        lambda u, v: [
+            torch.cos(u) / torch.cosh(t := v + 1.5),
+            torch.sin(u) / torch.cosh(t),
+            t - torch.tanh(t),
+        ],
+        _constant(-1.0),
+    ),
     "flat torus in R4": _surface(
         lambda u, v: [torch.cos(u), torch.sin(u), 2 * torch.cos(v), 2 * torch.sin(v)],
         _constant(0.0),

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,8 +45,11 @@ class Whitening:
         full = torch.diag(sigma.expand(dim)) if sigma.ndim < 2 else sigma
         # How far W^T Sigma W is from the identity, rounding of this product included.
         tracked = Bounded(self.matrix.T) @ Bounded(full) @ Bounded(self.matrix)
-        gap = tracked - torch.eye(dim, dtype=torch.float64)
-        self.gap = float(torch.linalg.matrix_norm(gap.magnitude + gap.bound))
+        off = tracked - torch.eye(dim, dtype=torch.float64)
+        gap = float(torch.linalg.matrix_norm(off.magnitude + off.bound))
+        # The largest error of a whitened vector, relative to its length: Sigma^-1 is
+        # W (1 + E)^-1 W^T, and the exact coordinates (1 + E)^-1/2 times the computed ones.
+        self.drift = gap / (1 - gap) if gap < 1 else torch.inf
 
     def __call__(
         self, derivatives: torch.Tensor, errors: torch.Tensor | None
@@ -56,14 +60,6 @@ class Whitening:
             return moved, None
         tracked = Bounded(self.matrix.T) @ Bounded(derivatives, errors)
         return moved, tracked.bound + self.drift * moved.square().sum(-2, keepdim=True).sqrt()
-
-    @property
-    def drift(self) -> float:
-        """The largest error of a whitened vector, relative to its length.
-
-        Sigma^-1 = W (1 + E)^-1 W^T: the exact coordinates are (1 + E)^-1/2 times the computed.
-        """
-        return self.gap / (1 - self.gap) if self.gap < 1 else torch.inf
 
 
 def whitening(covariance: object, dim: int) -> torch.Tensor:
@@ -91,11 +87,6 @@ def whitening(covariance: object, dim: int) -> torch.Tensor:
         raise ValueError(f"covariance is not symmetric positive definite; it must be {allowed}")
     eye = torch.eye(dim, dtype=torch.float64)
     return torch.linalg.solve_triangular(factor, eye, upper=False).T
-
-
-def whitened(values: torch.Tensor, covariance: object) -> torch.Tensor:
-    """(..., N, D): ``values`` in coordinates in which the covariance is the identity."""
-    return values if covariance is None else values @ whitening(covariance, values.shape[-1])
 
 
 # --- Curvature ------------------------------------------------------------------------------------
@@ -162,27 +153,11 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     y_v), second derivatives err by t |y_ab|. ``ValueError`` for jets of three coordinates and for
     any other covariance.
     """
-    fields = _by_blocks(_curvature, jet, covariance)
-    gaussian, error, mean, bending, bending_error, area, area_error, angle = fields
-    error, bending_error, angle = (
-        torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, bending_error, angle)
-    )
+    gaussian, *_, angle = fields = _by_blocks(_curvature, jet, covariance)
     # Derivatives can be finite where the value is not: log of a negative number.
     resolved = (angle < TANGENT_ERROR_LIMIT) & gaussian.isfinite() & jet.stack[0].sum(-2).isfinite()
-    return CurvatureField(
-        gaussian,
-        error,
-        mean,
-        bending,
-        bending_error,
-        area,
-        area_error,
-        angle,
-        resolved,
-        jet.bound_kind,
-        jet.notes,
-        jet.jumps,
-    )
+    whole: Any = (*fields, resolved, jet.bound_kind, jet.notes, jet.jumps)
+    return CurvatureField(*whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +254,8 @@ class _Parts:
     (long, short) = (e1, e2) R with R = [[r11, slope r11], [0, r22]]; the longer tangent comes
     first. ``normals`` (3, ..., D, n) are the normal parts of the second derivatives uu, uv, vv,
     ``spreads`` (3, ..., n) their errors in norm, ``sizes`` their norms; ``angle`` is the error of
-    the plane in radians, ``relative`` the relative error of r11 r22.
+    the plane in radians, ``relative`` the relative error of r11 r22, and ``loosened`` the factor by
+    which 1 / (r11 r22) may be too small.
     """
 
     def __init__(self, d: torch.Tensor, errors: torch.Tensor | None) -> None:
@@ -307,6 +283,7 @@ class _Parts:
             self.spreads = self.angle * wholes
         else:
             self._bound(_norm(errors), squares.sqrt(), wholes)
+        self.loosened = (1 - self.relative).clamp(min=0).reciprocal()
 
     def _bound(self, errors: torch.Tensor, lengths: torch.Tensor, wholes: torch.Tensor) -> None:
         """Compute angle and spreads from the errors (5, ..., n) of the derivatives, in norm.
@@ -326,11 +303,6 @@ class _Parts:
         self.angle = safe + skew + 3 * rounding
         self.relative = torch.where(tau < 0.5, safe + rounding, 1.0)
         self.spreads = errors[2:] + self.angle * (wholes + errors[2:]) + rounding * wholes
-
-    @property
-    def loosened(self) -> torch.Tensor:
-        """The factor by which 1 / (r11 r22) may be too small."""
-        return (1 - self.relative).clamp(min=0).reciprocal()
 
 
 def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
@@ -368,16 +340,12 @@ def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
     off = off + 2 * (2 * turned + turned.square()) * whole + 32 * U * terms
     bending_error = 2 * trace * off + off.square() + 2 * error
     bending_error = bending_error + 2 * (p.dim + 8) * U * (trace.square() + gaussian.abs())
-    return (
-        gaussian,
-        error,
-        trace / 2,
-        bending,
-        bending_error * INFLATION + TINY,
-        area,
-        area_error * INFLATION + TINY,
-        p.angle,
+    error, bending_error, angle = (
+        torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf)
+        for x in (error, bending_error * INFLATION + TINY, p.angle)
     )
+    area_error = area_error * INFLATION + TINY
+    return gaussian, error, trace / 2, bending, bending_error, area, area_error, angle
 
 
 def _forms(p: _Parts) -> tuple[torch.Tensor, ...]:

@@ -57,14 +57,6 @@ def affine_hull(values: torch.Tensor) -> AffineHull:
 Span = tuple[torch.Tensor, ...]  # (n, d) each: outputs are averages of each, side by side
 
 
-@runtime_checkable
-class Hulls(Protocol):
-    """A function whose outputs lie in affine hulls of fixed vectors, on some surfaces at least."""
-
-    def hulls(self) -> Sequence[Span | None]:
-        """Return, for each surface, the vectors of each head, or ``None`` where there are none."""
-
-
 @dataclass(frozen=True, eq=False)
 class AffineSpace:
     """An affine space that holds a surface: ``dimension``, and whether it is ``proved``.
@@ -84,10 +76,11 @@ def affine_space(
     """Return the smallest affine space known to hold the surface with sampled ``values`` (N, D).
 
     At most three dimensions are proved: where D is no more, or by the rank, in fractions, of the
-    vectors that a ``function`` of one surface names in ``hulls`` (or `Averages.spans`).
+    vectors of each head in whose affine hulls the outputs of a ``function`` of one surface lie, as
+    it names them in ``hulls`` (or `Averages.spans`).
     """
     bounds = [values.shape[1]]
-    vectors = function.hulls() if isinstance(function, Hulls) else ()
+    vectors: Sequence[Span | None] = getattr(function, "hulls", tuple)()
     if not vectors and isinstance(function, Averages):
         vectors = function.spans()
     if vectors and vectors[0] is not None and all(part.isfinite().all() for part in vectors[0]):

@@ -25,18 +25,15 @@ from gating_core.jets.second_order import SecondOrderJet
 # --- Holonomy -------------------------------------------------------------------------------------
 
 
-def frame_turn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The angle (...) by which frame ``b`` (..., D, 2) is turned against ``a``, aligned polarly."""
-    m = a.mT @ b
-    return torch.atan2(m[..., 1, 0] - m[..., 0, 1], m[..., 0, 0] + m[..., 1, 1])
-
-
 def loop_holonomy(frames: list[torch.Tensor]) -> torch.Tensor:
     """The integral of K inside a loop of points, from the frames (..., D, 2) met along it.
 
     Counter-clockwise in the chart; between -pi and pi.
     """
-    turns = sum(frame_turn(a, b) for a, b in zip(frames, [*frames[1:], frames[0]], strict=True))
+    products = (a.mT @ b for a, b in zip(frames, [*frames[1:], frames[0]], strict=True))
+    turns = sum(  # of each frame against the one before, aligned polarly
+        torch.atan2(m[..., 1, 0] - m[..., 0, 1], m[..., 0, 0] + m[..., 1, 1]) for m in products
+    )
     return -torch.remainder(torch.as_tensor(turns) + torch.pi, 2 * torch.pi) + torch.pi
 
 

@@ -140,12 +140,8 @@ class Island:
         """
         if not self.immersed or self.thin > 0 or self.dimension > 3:
             return None
-        steep = min(self.height / self._farthest, 1.0)
+        steep = min(self.height / (self.radius + self.radius_error), 1.0)
         return 2 * math.pi * (1 - math.sqrt(1 - steep**2))
-
-    @property
-    def _farthest(self) -> float:
-        return self.radius + self.radius_error
 
 
 @torch.no_grad()
@@ -273,7 +269,8 @@ def _island(
     outer = _labelled(h > -slack, corners=True)
     top = int(h.argmax())
     region = torch.from_numpy(outer == outer.flat[top])
-    if h.flatten()[top] <= 0 or bool(_frame(region).any()):
+    border = torch.cat([region[0], region[-1], region[:, 0], region[:, -1]])
+    if h.flatten()[top] <= 0 or bool(border.any()):
         return None
     inside = region & (h > 0)
 
@@ -328,11 +325,6 @@ def _island(
 def _largest_near(x: torch.Tensor) -> torch.Tensor:
     """(R, C): the largest of each entry and its eight neighbours."""
     return torch.nn.functional.max_pool2d(x[None, None], 3, 1, 1)[0, 0]
-
-
-def _frame(x: torch.Tensor) -> torch.Tensor:
-    """The entries along the four sides of a matrix."""
-    return torch.cat([x[0], x[-1], x[:, 0], x[:, -1]])
 
 
 def _highest(

@@ -48,6 +48,7 @@ from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 BLOCK_POINTS = 512  # whose distances to all points are held at a time
 REACH_SLACK = 1e-9  # relative, for the rounding of distances
 FLAT_ERROR = 1e-3  # of 1 / diagonal^2: an error of K below it is small
+WHOLE = ("flat", "positive", "negative")  # the share that is all of the area, by the sign of K
 
 FRAMED = ("values", "gaussian", "gaussian_error", "resolved", "area_element", "total",
           "total_error", "bending", "bending_error", "complete", "bends", "proof",
@@ -100,7 +101,8 @@ class SurfaceResult:
     @cached_property
     def sign(self) -> np.ndarray:
         """The sign of K, 1, -1 or 0, where it is known; NaN elsewhere."""
-        sign = np.where(self._within, 0.0, np.sign(self.gaussian))
+        within = np.abs(self.gaussian) <= self.gaussian_error
+        sign = np.where(within, 0.0, np.sign(self.gaussian))
         return self._known_sign(np.where(self.resolved, sign, np.nan), self.gaussian_error)
 
     @property
@@ -118,11 +120,6 @@ class SurfaceResult:
     def signed(self) -> np.ndarray:
         """K where its sign is known and not 0; NaN elsewhere."""
         return np.where(abs(self.sign) == 1, self.gaussian, np.nan)
-
-    @property
-    def _within(self) -> np.ndarray:
-        """True where |K| is within its error."""
-        return np.abs(self.gaussian) <= self.gaussian_error
 
     def _known_sign(self, sign: np.ndarray, error: np.ndarray) -> np.ndarray:
         """Return ``sign`` (T, ...), NaN at zeros within an ``error`` that is not small."""
@@ -184,14 +181,6 @@ class SurfaceResult:
             }
         )
 
-    def _shares_of(self, frame: int) -> dict[str, float]:
-        """The shares of one frame: all of its area, where K is proved to have one sign."""
-        sign = self.signs[frame] if self.signs else None
-        if sign is None:
-            return {name: float(part[frame]) for name, part in vars(self.shares).items()}
-        whole = ("flat", "positive", "negative")[sign.sign]
-        return {name: float(name == whole) for name in vars(self.shares)}
-
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict on each frame.
@@ -215,8 +204,12 @@ class SurfaceResult:
                     bool(zero[frame]),
                     bool(bends[frame]),
                 ),
-                **self._shares_of(frame),
-                unresolved=float(self.unresolved_share[frame]),
+                **{
+                    # All of the area, where K is proved to have one sign.
+                    name: float(share[frame] if one is None else name == WHOLE[one.sign])
+                    for name, share in vars(self.shares).items()
+                },
+                unresolved=float(1 - self.resolved[frame].mean()),
                 typical_error=float(self.typical_error[frame]),
                 bound_kind=self.bound_kind,
                 proof=proof,
@@ -229,9 +222,8 @@ class SurfaceResult:
     @property
     def seems_zero(self) -> np.ndarray:
         """True where K is within its error at all grid points, and that error is small."""
-        return np.asarray((self._within & self.resolved).all((1, 2))) & self._small(
-            self.typical_error
-        )
+        within = (np.abs(self.gaussian) <= self.gaussian_error) & self.resolved
+        return np.asarray(within.all((1, 2))) & self._small(self.typical_error)
 
     @property
     def without_curvature(self) -> np.ndarray:
@@ -253,11 +245,6 @@ class SurfaceResult:
     def largest_curvature(self) -> np.ndarray:
         """The largest |K| among points whose sign is known; 0 where there is none."""
         return np.nan_to_num(np.abs(self.signed)).max((1, 2))
-
-    @property
-    def unresolved_share(self) -> np.ndarray:
-        """The share of grid points whose tangent plane is unresolved."""
-        return 1 - self.resolved.mean((1, 2))
 
 
 def diameter(points: torch.Tensor) -> float:

@@ -132,22 +132,6 @@ def by_kernels(name: str, function: Callable | None, args: tuple, kwargs: dict) 
 
 
 # Kernels whose names or arguments are not those of a rule.
-def _sliced(x: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
-    end = None if end is None or end > 2**40 else end
-    return RULES["getitem"](x, (slice(None),) * (dim % x.ndim) + (slice(start, end, step),))
-
-
-def _squeezed(x: Any, dims: Any) -> Any:
-    for dim in sorted({d % x.ndim for d in ([dims] if isinstance(dims, int) else dims)})[::-1]:
-        x = RULES["squeeze"](x, dim)
-    return x
-
-
-def _broadcast(x: Any, shape: list[int], axes: list[int]) -> Any:
-    sizes = [x.shape[axes.index(i)] if i in axes else 1 for i in range(len(shape))]
-    return x.reshape(*sizes).expand(*shape)
-
-
 def _index(at: list) -> tuple:
     return tuple(slice(None) if i is None else i for i in at)
 
@@ -161,13 +145,16 @@ def _put(x: Any, at: list, y: Any, accumulate: bool = False) -> Any:
 KERNELS: dict[str, Callable] = {
     "_softmax": lambda z, dim, half: RULES["softmax"](z, dim),
     "_log_softmax": lambda z, dim, half: RULES["log_softmax"](z, dim),
-    "slice": _sliced,
-    "squeeze": _squeezed,
+    "slice": lambda x, dim=0, start=None, end=None, step=1: RULES["select"](
+        x, dim, slice(start, None if end is None or end > 2**40 else end, step)
+    ),
     "index": lambda x, at: RULES["getitem"](x, _index(at)),
     "embedding": lambda weight, at, *args: RULES["getitem"](weight, at),
     "_to_copy": lambda x, **options: RULES["clone"](RULES["to"](x, **options)),
     "unsafe_split": lambda *args: [RULES["clone"](x) for x in RULES["split"](*args)],
-    "broadcast_in_dim": _broadcast,
+    "broadcast_in_dim": lambda x, shape, axes: x.reshape(
+        *(x.shape[axes.index(i)] if i in axes else 1 for i in range(len(shape)))
+    ).expand(*shape),
     "as_strided": view_of(
         lambda x, *how: RULES["getitem"](
             x.reshape(-1), torch.arange(x.shape.numel()).as_strided(*how)

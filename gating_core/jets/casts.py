@@ -70,7 +70,7 @@ class Carried:
         """Evaluate the function; its tensors come out in float64."""
         self.settle(points)
         self.types = WeakTensorKeyDictionary()
-        self._mark(points, self.own)
+        self.mark_result(points, self.own)
         token = _CARRIED.set(self)
         try:
             with _Widened(self):
@@ -117,18 +117,13 @@ class Carried:
             known = getattr(x, "own", None)
         return known or self.constants
 
-    def _mark(self, x: Any, dtype: torch.dtype | None) -> None:
-        """Note the type that a result has within the function itself."""
-        if isinstance(x, Carrier):
-            setattr(x, "own", dtype)  # noqa: B010  # of a jet
-        elif isinstance(x, torch.Tensor) and x.dtype == torch.float64:
-            self.types[x] = dtype
-
     def mark_result(self, out: Any, dtype: torch.dtype | None) -> Any:
-        """Note the type of all results of an operation; returns them."""
-        if dtype is not None:
-            for x in [out] if isinstance(out, Carrier | torch.Tensor) else tree_leaves(out):
-                self._mark(x, dtype)
+        """Note the type that results have within the function itself; returns them."""
+        for x in () if dtype is None else tree_leaves(out):
+            if isinstance(x, Carrier):
+                setattr(x, "own", dtype)  # noqa: B010  # of a jet
+            elif isinstance(x, torch.Tensor) and x.dtype == torch.float64:
+                self.types[x] = dtype
         return out
 
     def result_type(self, name: str, args: tuple, kwargs: dict) -> torch.dtype | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gating_core.jets.bounded import Bounded, value_of
-from gating_core.jets.jet import RULES, Jet, MissingRule, call, composed, rounded
+from gating_core.jets.jet import RULES, Jet, MissingRule, axes_of, call, composed, rounded
 
 # --- Attention ------------------------------------------------------------------------------------
 
@@ -144,13 +144,7 @@ def _additive(mask: Any) -> Any:
     return torch.zeros(mask.shape, dtype=torch.float64).masked_fill(mask, -math.inf)
 
 
-@composed("glu")
-def glu(x: Any, dim: int = -1) -> Any:
-    """One half of the channels, gated by the sigmoid of the other."""
-    half, gate = x.chunk(2, dim)
-    return half * gate.sigmoid()
-
-
+composed("glu")(lambda x, dim=-1: (parts := x.chunk(2, dim))[0] * parts[1].sigmoid())
 # Padding is kept, which `torch.nn.TransformerEncoder` drops for speed.
 RULES["_nested_tensor_from_mask_left_aligned"] = lambda *args: False
 
@@ -187,24 +181,13 @@ def var(
     """The variance over an axis, or several."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    axes = _axes(x, dim)
+    axes = axes_of(x, dim)
     less = int(unbiased) if correction is None else correction
     count = math.prod(x.shape[axis] for axis in axes)
     if count <= less:
         raise MissingRule(f"variance of {count} numbers")
     deviations = (x - x.mean(axes, keepdim=True)).square()
     return deviations.sum(axes, keepdim=keepdim) / (count - less)
-
-
-@composed("std")
-def std(x: Any, *args: Any, **options: Any) -> Any:
-    """The standard deviation over an axis, or several."""
-    return var(x, *args, **options).sqrt()
-
-
-def _axes(x: Any, dim: Any) -> tuple[int, ...]:
-    dims = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
-    return tuple(d % x.ndim for d in dims)
 
 
 @composed("linalg_vector_norm")
@@ -214,7 +197,7 @@ def vector_norm(
     """The norm of order 2, 1 or infinity; squares neither overflow nor underflow."""
     if options.get("dtype") not in (None, torch.float64):
         raise MissingRule("a norm in a lower precision")
-    axes = _axes(x, dim)
+    axes = axes_of(x, dim)
     if ord == 1:
         return x.abs().sum(axes, keepdim=keepdim)
     if ord == math.inf and len(axes) == 1:
@@ -232,16 +215,13 @@ def vector_norm(
     return root
 
 
-@composed("cdist")
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
-    """The distance of every row of ``x1`` from every row of ``x2``."""
-    return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
-
-
-@composed("hypot", for_tensors=False)
-def hypot(a: Any, b: Any) -> Any:
-    """sqrt(a^2 + b^2), without overflow or underflow."""
-    return vector_norm(call("stack", call("broadcast_tensors", a, b), -1), 2, -1)
+composed("std")(lambda x, *args, **options: var(x, *args, **options).sqrt())
+composed("cdist")(  # of every row of one from every row of the other
+    lambda x1, x2, p=2.0, compute_mode=None: vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+)
+composed("hypot", for_tensors=False)(  # without overflow or underflow
+    lambda a, b: vector_norm(call("stack", call("broadcast_tensors", a, b), -1), 2, -1)
+)
 
 
 @composed("atan2", "arctan2", for_tensors=False)

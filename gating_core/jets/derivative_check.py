@@ -171,7 +171,7 @@ def check_operations(function: Function, points: torch.Tensor, mode: Callable) -
         tangent = direction_of(points.shape[1]).expand_as(some)
         function(tape.follow(forward_ad.make_dual(some.clone(), tangent)))
     with mode():
-        judged = [(call.name, call.wrong()) for call in tape.calls]
+        judged = [(name, _wrong(line)) for name, line in tape.calls]
     if wrong := [name for name, answer in judged if answer]:
         raise ValueError(wrong_text(wrong))
     return replace(tape.breaks, suspects=tuple(name for name, answer in judged if answer is None))
@@ -232,9 +232,7 @@ class _Names(TorchFunctionMode):
 
     def follow(self, x: torch.Tensor, jump: str = "") -> torch.Tensor:
         """Note that ``x`` depends on the points, and by which operation it jumps; return it."""
-        plain = x
-        while torch._C._functorch.is_functorch_wrapped_tensor(plain):
-            plain = torch._C._functorch.get_unwrapped(plain)
+        plain = _unwrapped(x)
         if plain.layout == torch.strided:
             key = plain.untyped_storage()._cdata
             self.depends[key] = self.depends.get(key) or jump
@@ -243,8 +241,7 @@ class _Names(TorchFunctionMode):
 
     def jump_of(self, x: torch.Tensor) -> str | None:
         """The operation by which ``x`` jumps, "" for none; None if it depends on no point."""
-        while torch._C._functorch.is_functorch_wrapped_tensor(x):
-            x = torch._C._functorch.get_unwrapped(x)
+        x = _unwrapped(x)
         return self.depends.get(x.untyped_storage()._cdata) if x.layout == torch.strided else None
 
     def see(self, name: str, given: Any, out: Any) -> None:
@@ -288,52 +285,47 @@ class _Names(TorchFunctionMode):
 CASTS = frozenset("to type type_as long int short char byte bool view".split())
 
 
+def _unwrapped(x: torch.Tensor) -> torch.Tensor:
+    while torch._C._functorch.is_functorch_wrapped_tensor(x):
+        x = torch._C._functorch.get_unwrapped(x)
+    return x
+
+
 def _is_real(x: torch.Tensor) -> bool:
     return x.is_floating_point() or x.is_complex()
 
 
-@dataclass(frozen=True, eq=False)
-class _Call:
-    """One call of an operation: its inputs that vary, with their derivatives along a line."""
+Line = Callable[[torch.Tensor], list[torch.Tensor]]  # an operation's results along a line
 
-    name: str
-    run: Callable[[list[torch.Tensor]], list[torch.Tensor]]
-    values: list[torch.Tensor]
-    tangents: list[torch.Tensor]
 
-    def wrong(self) -> bool | None:
-        """Tell whether its derivatives along the line differ from those of its values.
+def _wrong(line: Line) -> bool | None:
+    """Tell whether derivatives of an operation along a ``line`` differ from those of its values.
 
-        None where the first derivative of one of several results is not.
-        """
-        suspect: bool | None = False
+    None where the first derivative of one of several results is not.
+    """
+    suspect: bool | None = False
+    one, zero = torch.ones((), dtype=torch.float64), torch.zeros((), dtype=torch.float64)
 
-        def line(t: torch.Tensor) -> list[torch.Tensor]:
-            return self.run([x + t * dx for x, dx in zip(self.values, self.tangents, strict=True)])
+    def slope(t: torch.Tensor) -> Any:
+        return torch.func.jvp(line, (t,), (one,))
 
-        one, zero = torch.ones((), dtype=torch.float64), torch.zeros((), dtype=torch.float64)
-
-        def slope(t: torch.Tensor) -> Any:
-            return torch.func.jvp(line, (t,), (one,))
-
-        try:
-            claimed = torch.func.jvp(slope, (zero,), (one,))[1]
-            samples = [slope(zero + step) for step in STEPS]
-        except RuntimeError:  # not differentiable along these alone, or defined nowhere near
-            return False
-        for i, (slopes, bends) in enumerate(zip(*claimed, strict=True)):
-            if not slopes.numel():
-                continue
-            values, firsts = ([sample[order][i] for sample in samples] for order in (0, 1))
-            first_wrong = bool(disagree(values, slopes, None).any())
-            # Of several results one may be unique up to a phase only, or have no derivative; where
-            # it is used, the whole function shows it.
-            if first_wrong and len(claimed[0]) > 1:
-                suspect = None
-                continue
-            if first_wrong or bool(disagree(firsts, bends, None).any()):
-                return True
-        return suspect
+    try:
+        claimed = torch.func.jvp(slope, (zero,), (one,))[1]
+        samples = [slope(zero + step) for step in STEPS]
+    except RuntimeError:  # not differentiable along these alone, or defined nowhere near
+        return False
+    for i, (slopes, bends) in enumerate(zip(*claimed, strict=True)):
+        if not slopes.numel():
+            continue
+        values, firsts = ([sample[order][i] for sample in samples] for order in (0, 1))
+        first_wrong = bool(disagree(values, slopes, None).any())
+        # Of several results one may be unique up to a phase only, or have no derivative; where it
+        # is used, the whole function shows it.
+        if first_wrong and len(claimed[0]) > 1:
+            suspect = None
+        elif first_wrong or bool(disagree(firsts, bends, None).any()):
+            return True
+    return suspect
 
 
 class _Tape(_Names):
@@ -341,7 +333,7 @@ class _Tape(_Names):
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: list[_Call] = []
+        self.calls: list[tuple[str, Line]] = []
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         kwargs = kwargs or {}
@@ -361,16 +353,15 @@ class _Tape(_Names):
                     varying[i] = leaves[i], tangent.detach().clone()
         out = super().__torch_function__(func, types, args, kwargs)
 
-        def run(inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        def line(t: torch.Tensor) -> list[torch.Tensor]:
             again = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
-            for i, x in zip(varying, inputs, strict=True):
-                again[i] = x
+            for i, (x, dx) in varying.items():
+                again[i] = x + t * dx
             args, kwargs = tree_unflatten(again, shape)
             return _numbers(func(*args, **kwargs))
 
         if varying and _numbers(out):
-            values, tangents = map(list, zip(*varying.values(), strict=True))
-            self.calls.append(_Call(name, run, values, tangents))
+            self.calls.append((name, line))
         return out
 
 

@@ -145,18 +145,6 @@ def _silu(z: Array) -> tuple[Array, ...]:
     return z * s, s + z * s1, 2 * s1 + z * s2
 
 
-def _tanh(z: Array) -> tuple[Array, ...]:
-    t = z.tanh()
-    slope = z.cosh().reciprocal().square()
-    return t, slope, -2 * t * slope
-
-
-def _tan(z: Array) -> tuple[Array, ...]:
-    over = z.cos().reciprocal()
-    t, slope = z.sin() * over, over * over
-    return t, slope, 2 * t * slope
-
-
 def _abs(z: Array) -> tuple[Array, ...]:
     """The slopes have infinite errors where the sign of z is not known, and at the kink."""
     if not isinstance(z, Bounded):
@@ -177,67 +165,29 @@ def _gelu(z: Array) -> tuple[Array, ...]:
     return z * below, below + z * density, density * (2 - z * z)
 
 
-def _exp(z: Array) -> tuple[Array, ...]:
-    e = z.exp()
-    return e, e, e
-
-
-def _log(z: Array) -> tuple[Array, ...]:
-    r = z.reciprocal()
-    return z.log(), r, -(r * r)
-
-
-def _sqrt(z: Array) -> tuple[Array, ...]:
-    root = z.sqrt()
-    slope = 0.5 / root
-    return root, slope, -0.5 * slope / z
-
-
-def _rsqrt(z: Array) -> tuple[Array, ...]:
-    r = z.rsqrt()
-    slope = -0.5 * r / z
-    return r, slope, -1.5 * slope / z
-
-
-def _reciprocal_parts(z: Array) -> tuple[Array, ...]:
-    r = z.reciprocal()
-    return r, -(r * r), 2 * r * r * r
-
-
-def _square(z: Array) -> tuple[Array, ...]:
-    return z.square(), 2 * z, 0 * z + 2
-
-
-def _atan(z: Array) -> tuple[Array, ...]:
-    slope = (1 + z * z).reciprocal()
-    return z.atan(), slope, -2 * z * slope * slope
-
-
-def _swing(name: str, other: str, sign: int) -> Callable:
-    """sin, cos, sinh and cosh: the derivative is the other one, the second is plus or minus."""
-
-    def parts(z: Array) -> tuple[Array, ...]:
-        f, g = getattr(z, name)(), getattr(z, other)()
-        return f, -g if name == "cos" else g, f if sign > 0 else -f
-
-    return parts
-
-
 FUNCTIONS: dict[str, Callable[[Array], tuple[Array, ...]]] = {
-    "exp": _exp,
-    "log": _log,
-    "sqrt": _sqrt,
-    "rsqrt": _rsqrt,
-    "reciprocal": _reciprocal_parts,
-    "square": _square,
-    "sin": _swing("sin", "cos", -1),
-    "cos": _swing("cos", "sin", -1),
-    "sinh": _swing("sinh", "cosh", 1),
-    "cosh": _swing("cosh", "sinh", 1),
-    "tan": _tan,
-    "atan": _atan,
+    "exp": lambda z: (z.exp(),) * 3,
+    "log": lambda z: (z.log(), r := z.reciprocal(), -(r * r)),
+    "sqrt": lambda z: (root := z.sqrt(), slope := 0.5 / root, -0.5 * slope / z),
+    "rsqrt": lambda z: (r := z.rsqrt(), slope := -0.5 * r / z, -1.5 * slope / z),
+    "reciprocal": lambda z: (r := z.reciprocal(), -(r * r), 2 * r * r * r),
+    "square": lambda z: (z.square(), 2 * z, 0 * z + 2),
+    "sin": lambda z: (f := z.sin(), z.cos(), -f),
+    "cos": lambda z: (f := z.cos(), -z.sin(), -f),
+    "sinh": lambda z: (f := z.sinh(), z.cosh(), f),
+    "cosh": lambda z: (f := z.cosh(), z.sinh(), f),
+    "tan": lambda z: (
+        t := z.sin() * (over := z.cos().reciprocal()),
+        slope := over * over,
+        2 * t * slope,
+    ),
+    "atan": lambda z: (z.atan(), slope := (1 + z * z).reciprocal(), -2 * z * slope * slope),
     "abs": _abs,
-    "tanh": _tanh,
+    "tanh": lambda z: (
+        t := z.tanh(),
+        slope := z.cosh().reciprocal().square(),
+        -2 * t * slope,
+    ),
     "sigmoid": _sigmoid,
     "silu": _silu,
     "softplus": _softplus,

@@ -278,6 +278,12 @@ def filled(jet: Jet, order: str) -> Array:
     return Bounded(zeros) if isinstance(jet.value, Bounded) else zeros
 
 
+def axes_of(x: Jet | torch.Tensor, dim: Any) -> tuple[int, ...]:
+    """Return the axes that ``dim`` names, an axis or several; all where it is ``None``."""
+    dims = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    return tuple(d % max(x.ndim, 1) for d in dims)
+
+
 def lift(component: Array, ndim: int, lead: int) -> Array:
     """Insert axes of size one after the ``lead`` leading ones, until the others are ``ndim``."""
     missing = ndim - (component.ndim - lead)

@@ -24,6 +24,7 @@ from gating_core.jets.jet import (
     Jet,
     MissingRule,
     apply,
+    axes_of,
     components,
     doubted,
     each,
@@ -66,11 +67,6 @@ def _sizes(args: tuple) -> tuple[int, ...]:
     return tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args
 
 
-def _permute(jet: Jet, *dims: Any) -> Jet:
-    order = [d % jet.ndim for d in _sizes(dims)]
-    return each(jet, lambda c, lead: c.permute(*range(lead), *(d + lead for d in order)))
-
-
 def _same(jet: Jet, *args: Any, **options: Any) -> Jet:
     return each(jet, lambda c, lead: c)
 
@@ -80,7 +76,10 @@ VIEWS: dict[str, Callable] = {
         jet, lambda c, lead: c.reshape(*c.shape[:lead], *_sizes(shape))
     ),
     "expand": lambda jet, *shape: grow(jet, tuple(_sizes(shape))),
-    "permute": _permute,
+    "permute": lambda jet, *dims: each(
+        jet,
+        lambda c, lead: c.permute(*range(lead), *(d + lead for d in axes_of(jet, _sizes(dims)))),
+    ),
     "transpose": lambda jet, dim0, dim1: each(
         jet, lambda c, lead: c.transpose(_axis(dim0, lead), _axis(dim1, lead))
     ),
@@ -91,7 +90,9 @@ VIEWS: dict[str, Callable] = {
         jet, lambda c, lead: c.unflatten(_axis(dim, lead), sizes)
     ),
     "unsqueeze": lambda jet, dim: each(jet, lambda c, lead: c.unsqueeze(_axis(dim, lead))),
-    "squeeze": lambda jet, dim: each(jet, lambda c, lead: c.squeeze(_axis(dim, lead))),
+    "squeeze": lambda jet, dim=None: each(
+        jet, lambda c, lead: c.squeeze(tuple(d + lead for d in axes_of(jet, dim)))
+    ),
     "contiguous": _same,  # torch may or may not copy
 }
 RULES.update({name: view_of(move) for name, move in VIEWS.items()})
@@ -159,16 +160,13 @@ def _split(jet: Jet, split_size: Any, dim: int = 0) -> tuple[Jet, ...]:
     )
 
 
-def _flip(jet: Jet, *dims: Any) -> Jet:
-    axes = [d % jet.ndim for d in _sizes(dims)]
-    return each(jet, lambda c, lead: c.flip([d + lead for d in axes]))
-
-
 RULES |= {
     "select": _along,
     "narrow": lambda jet, dim, start, length: _along(jet, dim, slice(start, start + length)),
     "unbind": lambda jet, dim=0: tuple(_along(jet, dim, i) for i in range(jet.shape[dim])),
-    "flip": _flip,
+    "flip": lambda jet, *dims: each(
+        jet, lambda c, lead: c.flip([d + lead for d in axes_of(jet, _sizes(dims))])
+    ),
     "gather": lambda jet, dim, index: each(
         jet,
         lambda c, lead: c.gather(_axis(dim, lead), index.expand(*c.shape[:lead], *index.shape)),
@@ -254,20 +252,10 @@ def _argmax(jet: Jet, dim: int | None = None, keepdim: bool = False) -> torch.Te
     return value_of(jet.value).argmax(dim, keepdim=keepdim)
 
 
-def _filled_with(name: str) -> Callable:
-    """A rule for a new tensor of the shape, or of the type, of a jet."""
-
-    def new(jet: Jet, *args: Any, dtype: torch.dtype | None = None, **options: Any) -> Any:
-        like = torch.empty(jet.shape if name.endswith("_like") else (), dtype=jet.dtype)
-        make = getattr(torch, name, None) or getattr(torch.Tensor, name)
-        made = make(like, *args, dtype=dtype or jet.dtype)
-        return promote(made, jet) if made.dtype == jet.dtype else made
-
-    return new
-
-
-for _name in ("zeros", "ones", "empty", "full"):
-    RULES |= {name: _filled_with(name) for name in (f"{_name}_like", f"new_{_name}")}
+@rule("full_like")
+def _full_like(jet: Jet, number: float, dtype: torch.dtype | None = None, **options: Any) -> Any:
+    made = torch.full(jet.shape, number, dtype=dtype or jet.dtype)
+    return promote(made, jet) if made.dtype == jet.dtype else made
 
 
 # --- Joins and sums -------------------------------------------------------------------------------
@@ -285,8 +273,7 @@ def _joining(how: Callable) -> Callable:
 def _reducing(name: str) -> Callable:
     def reduced(jet: Jet, dim: Any = None, keepdim: bool = False, axis: Any = None) -> Jet:
         dim = axis if dim is None else dim
-        dims = [dim] if isinstance(dim, int) else dim or range(jet.ndim)  # none are all
-        axes = [d % jet.ndim for d in dims]
+        axes = axes_of(jet, None if dim in ((), []) else dim)  # none are all
         if not axes:  # a number
             return _same(jet)
         return each(

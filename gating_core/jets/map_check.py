@@ -48,15 +48,29 @@ def check_map(function: Function, points: torch.Tensor) -> None:
     if isinstance(function, Carried):
         function.settle(some)
     # State that one call leaves to the next is not put back in between: it would not be seen.
+    lower: list[torch.dtype] = []
+
+    def see(kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Note what takes double precision to a lower one, in compiled modules, too."""
+        out = kernel(*args, **kwargs)
+        inputs = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)]
+        if (
+            isinstance(out, torch.Tensor)
+            and (out.is_floating_point() or out.is_complex())
+            and out.dtype not in DOUBLE
+            and any(x.dtype in DOUBLE for x in inputs)
+        ):
+            lower.append(out.dtype)
+        return out
+
     with torch.no_grad(), held(uncarried(function)):
-        precision = _Precision()
-        with kernels(precision.see):
+        with kernels(see):
             together = evaluate(function, some)
         check_output(together, len(some))
-        if precision.lower:
-            carry = CARRY if precision.lower in LOWER and not isinstance(function, Carried) else ""
+        if lower:
+            carry = CARRY if lower[0] in LOWER and not isinstance(function, Carried) else ""
             raise ValueError(
-                f"function computes in {precision.lower} on the way, so that errors of its"
+                f"function computes in {lower[0]} on the way, so that errors of its"
                 f" derivatives are unknown; let it compute in torch.float64{carry}"
             )
         again = evaluate(function, some)
@@ -207,26 +221,3 @@ def _differ(a: torch.Tensor, b: torch.Tensor, allowed: float) -> bool:
     known = a.isfinite() & b.isfinite()
     size = float(a[known].abs().max()) if known.any() else 0.0
     return bool(((a - b).abs()[known] > allowed * size).any())
-
-
-class _Precision:
-    """Notes the first operation that takes double precision to a lower one.
-
-    Those of compiled modules and of assignments to slices, too.
-    """
-
-    lower: torch.dtype | None = None
-
-    def see(self, kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Call a kernel, and compare its result's precision with that of its arguments."""
-        out = kernel(*args, **kwargs)
-        inputs = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)]
-        if (
-            isinstance(out, torch.Tensor)
-            and (out.is_floating_point() or out.is_complex())
-            and out.dtype not in DOUBLE
-            and any(x.dtype in DOUBLE for x in inputs)
-            and self.lower is None
-        ):
-            self.lower = out.dtype
-        return out

@@ -137,34 +137,15 @@ def root(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     return _or_range(expansion, near.sqrt(), far.sqrt() * (1 + 4 * U), r)
 
 
-def sin(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Sine: derivatives return after four steps."""
-    return _wave([c.sin(), c.cos(), -c.sin(), -c.cos()], r, d)
-
-
-def cos(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Cosine: derivatives return after four steps."""
-    return _wave([c.cos(), -c.sin(), -c.cos(), c.sin()], r, d)
-
-
-def _wave(cycle: list[torch.Tensor], r: torch.Tensor, d: int) -> Expansion:
-    """Derivatives come again after four; each is within r of its value at the centre."""
+def wave(cycle: list[torch.Tensor], r: torch.Tensor, d: int) -> Expansion:
+    """Sine or cosine, by the ``cycle`` of four derivatives, each within r of its value at c."""
     coefficients = [cycle[k % 4] / math.factorial(k) for k in range(d + 1)]
     size = (cycle[(d + 1) % 4].abs() + r).clamp(max=1.0)
     return _within(coefficients, size / math.factorial(d + 1))
 
 
-def sinh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Hyperbolic sine: even derivatives are itself, odd ones the hyperbolic cosine."""
-    return _hyperbolic([c.sinh(), c.cosh()], c, r, d)
-
-
-def cosh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Hyperbolic cosine: even derivatives are itself, odd ones the hyperbolic sine."""
-    return _hyperbolic([c.cosh(), c.sinh()], c, r, d)
-
-
-def _hyperbolic(pair: list[torch.Tensor], c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+def hyperbolic(pair: list[torch.Tensor], c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """Hyperbolic sine or cosine: a ``pair`` whose even derivatives are the first."""
     coefficients = [pair[k % 2] / math.factorial(k) for k in range(d + 1)]
     far = (c.abs() + r) * (1 + 4 * U)
     return _within(coefficients, torch.cosh(far) / math.factorial(d + 1))
@@ -284,16 +265,10 @@ def mapped(terms: Terms, how: Callable) -> Terms:
 
 def sum_of(parts: Iterable[Term]) -> Term:
     """The sum of ``parts``; None is zero."""
-    total: Term = None
-    for part in parts:
-        if part is not None:
-            total = part if total is None else total + part
-    return total
+    known: list[Any] = [x for x in parts if x is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 def size_of(parts: Iterable[Term], start: Any) -> Any:
     """``start`` plus the sizes of ``parts``."""
-    for part in parts:
-        if part is not None:
-            start = start + part.abs()
-    return start
+    return sum((x.abs() for x in parts if x is not None), start)

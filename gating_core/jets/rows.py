@@ -160,12 +160,11 @@ def _apply(func: Callable | None, name: str, args: tuple, kwargs: dict) -> Any:
         return _pointwise(args, kwargs, invoke)
     if plain in REDUCTIONS or plain in ALONG:
         return _along(plain, first, args, kwargs, invoke)
-    if plain in NORMS:
-        size = args[1] if len(args) > 1 else kwargs["normalized_shape"]
-        _need(max(first.batch, first.axis) < first.ndim - len(size), plain)
-        return _both(first, lambda x: invoke((x, *args[1:]), kwargs))
-    if plain == "linear":
-        _need(max(first.batch, first.axis) < first.ndim - 1, plain)
+    if plain in NORMS or plain == "linear":
+        last: Any = [1]  # the axes that it reads
+        if plain in NORMS:
+            last = args[1] if len(args) > 1 else kwargs["normalized_shape"]
+        _need(max(first.batch, first.axis) < first.ndim - len(last), plain)
         return _both(first, lambda x: invoke((x, *args[1:]), kwargs))
     if plain in ("matmul", "rmatmul"):
         return _product(*(args if plain == "matmul" else args[::-1]))
@@ -410,12 +409,8 @@ def _joined(parts: Any, dim: int = 0) -> Any:
 
 
 def _stacked(parts: Any, dim: int = 0) -> Row:
-    first, batch, axis, ndim = _aligned(*parts)
-    _need(all(isinstance(x, Row) for x in parts), "stack")
-    dim %= ndim + 1
-    rest = None if any(x.rest is None for x in parts) else torch.stack([x.rest for x in parts], dim)
-    row = torch.stack([x.row for x in parts], dim)
-    return first.like(row, rest, batch + (dim <= batch), axis + (dim <= axis))
+    dim %= parts[0].ndim + 1
+    return _joined([x.unsqueeze(dim) for x in parts], dim)
 
 
 # --- (N T, D) -------------------------------------------------------------------------------------

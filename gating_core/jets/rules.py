@@ -21,6 +21,7 @@ from gating_core.jets.jet import (
     RULES,
     Jet,
     MissingRule,
+    axes_of,
     call,
     components,
     doubted,
@@ -160,13 +161,6 @@ RULES |= {name: _chained(function) for name, function in FUNCTIONS.items()}
 usual_softplus, usual_gelu = RULES["softplus"], RULES["gelu"]
 
 
-@rule("dropout")
-def _dropout(jet: Jet, p: float = 0.5, training: bool = True) -> Jet:
-    if training and p > 0:
-        raise MissingRule("dropout while training")
-    return jet
-
-
 @rule("softplus")
 def _softplus(z: Any, beta: float = 1.0, threshold: float = 20.0) -> Jet:
     """log(1 + exp(beta z)) / beta; from ``threshold`` on z, where torch's own takes that for it.
@@ -238,12 +232,6 @@ def switched(z: Any, above: Any, below: Any, smooth: int = 0) -> Jet:
     return doubted(jet, *unknown)
 
 
-@rule("relu")
-def _relu(z: Any) -> Jet:
-    nan = bool(value_of(z.value).isnan().any())  # which torch's functions keep
-    return switched(z, z, 0 * z if nan else 0.0)
-
-
 @rule("leaky_relu", "prelu")
 def _leaky_relu(z: Any, negative_slope: Any = 0.01) -> Jet:
     if isinstance(negative_slope, torch.Tensor | Jet) and math.prod(negative_slope.shape) > 1:
@@ -305,8 +293,7 @@ def _largest(z: Jet, dim: int, keepdim: bool) -> Extremes:
 
 @rule("amax")
 def _amax(z: Any, dim: Any = (), keepdim: bool = False) -> Jet:
-    dims = (dim,) if isinstance(dim, int) else dim or tuple(range(z.ndim))
-    for axis in sorted((d % z.ndim for d in dims), reverse=True):
+    for axis in sorted(axes_of(z, None if dim == () else dim), reverse=True):
         z = _largest(z, axis, keepdim).values
     return z
 
@@ -329,6 +316,9 @@ def _min(z: Any, dim: Any = None, keepdim: bool = False) -> Jet | Extremes:
 
 
 RULES |= {
+    "relu": lambda z: switched(  # NaN is kept, as by torch's own
+        z, z, 0 * z if value_of(z.value).isnan().any() else 0.0
+    ),
     "celu": lambda z, alpha=1.0: switched(z, z, ((z / alpha).exp() - 1) * alpha, 1),
     "maximum": _maximum,
     "minimum": _minimum,

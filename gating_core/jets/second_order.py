@@ -32,7 +32,6 @@ from gating_core.jets.by_kernels import WHOLE
 from gating_core.jets.casts import LOWER, carried, uncarried
 from gating_core.jets.derivative_check import (
     REMEDY,
-    Breaks,
     breaks,
     check_operations,
     check_seconds,
@@ -169,7 +168,8 @@ def second_order_jet(
         ) from error
     if checked and own:
         check_slopes(function, points, jet.first)
-        jet = _broken(jet, breaks(function, points))
+        found = breaks(function, points)
+        jet = replace(jet, notes=found.notes, jumps=found.jumps)
     if checked and own and jet.errors is None:
         check_seconds(lambda p: _by_blocks(_block, function, p).first, points, jet.second)
     return _finished(jet, function, points)
@@ -182,7 +182,8 @@ def _followed(
 
     The second value is False for ``torch.func``.
     """
-    for evaluate in (_rigorous_block, _block) if bound == "rigorous" else (_block,):
+    rigorous: Callable = partial(_block, bounded=True)
+    for evaluate in (rigorous, _block) if bound == "rigorous" else (_block,):
         try:
             return _by_blocks(evaluate, function, points), True
         except Exception:  # of a rule, or of the function's own for what is no tensor
@@ -250,12 +251,9 @@ def _write(jet: Jet, target: torch.Tensor, part: Callable[[Any], torch.Tensor]) 
     target[1 + k :] = 0.0 if jet.second is None else part(jet.second).mT
 
 
-def _block(function: Function, points: torch.Tensor) -> Jet:
-    return _evaluated(function, Jet.coordinates(points), nullcontext())
-
-
-def _rigorous_block(function: Function, points: torch.Tensor) -> Jet:
-    return followed(function, Jet.coordinates(points, bounded=True))
+def _block(function: Function, points: torch.Tensor, bounded: bool = False) -> Jet:
+    jet = Jet.coordinates(points, bounded)
+    return followed(function, jet) if bounded else _evaluated(function, jet, nullcontext())
 
 
 def followed(function: Function, coordinates: Jet) -> Jet:
@@ -318,11 +316,9 @@ def taylor_jet(
         return followed(function, Jet.coordinates(centres, bounded=True, radius=radius))
     coordinates = Jet.coordinates(centres, bounded=True)
     rest = (None,) * (len(monomials(degree)) - 3)
-    value = coordinates.value.value
-    terms = [torch.zeros_like(value) for _ in range(2)]
-    for i, term in enumerate(terms):
-        term[:, i] = radius[:, i]
-    coordinates.value = TaylorModel(value, None, (*terms, *rest))
+    wide = radius.T.contiguous().T  # points last
+    terms = (wide * along for along in torch.eye(2, dtype=radius.dtype))
+    coordinates.value = TaylorModel(coordinates.value.value, None, (*terms, *rest))
     return followed(function, coordinates)
 
 
@@ -366,12 +362,7 @@ def nested_jet(function: Function, points: torch.Tensor, check: bool = True) -> 
         raise
     with _WrittenOut():
         check_seconds(lambda p: torch.stack([f(p) for f in first], -1), points, jet.second)
-    return _broken(jet, found)
-
-
-def _broken(jet: SecondOrderJet, found: Breaks) -> SecondOrderJet:
-    """The jet with what is said of operations that are not smooth everywhere."""
-    return replace(jet, notes=(*jet.notes, *found.notes), jumps=found.jumps)
+    return replace(jet, notes=found.notes, jumps=found.jumps)
 
 
 class _WrittenOut(TorchFunctionMode):

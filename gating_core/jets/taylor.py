@@ -11,6 +11,7 @@ models and other validated functional inclusion methods*, 2003.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -63,10 +64,9 @@ class TaylorModel(Bounded):
     def norms(self) -> list[Term]:
         """A bound of the terms of each degree from 1; computed once."""
         if self._norms is None:
-            self._norms = []
-            for n in range(1, self.degree + 1):
-                row = self.terms[len(monomials(n - 1)) - 1 : len(monomials(n)) - 1]
-                self._norms.append(sum_of([None if x is None else x.abs() for x in row]))
+            ends = [len(monomials(n)) - 1 for n in range(self.degree + 1)]
+            sizes = mapped(self.terms, torch.abs)
+            self._norms = [sum_of(sizes[a:b]) for a, b in pairwise(ends)]
         return self._norms
 
     @property
@@ -244,10 +244,10 @@ class TaylorModel(Bounded):
     sqrt = _by(polynomials.root)
     exp = _by(polynomials.exp)
     log = _by(polynomials.log)
-    sin = _by(polynomials.sin)
-    cos = _by(polynomials.cos)
-    sinh = _by(polynomials.sinh)
-    cosh = _by(polynomials.cosh)
+    sin = _by(lambda c, r, d: polynomials.wave([c.sin(), c.cos(), -c.sin(), -c.cos()], r, d))
+    cos = _by(lambda c, r, d: polynomials.wave([c.cos(), -c.sin(), -c.cos(), c.sin()], r, d))
+    sinh = _by(lambda c, r, d: polynomials.hyperbolic([c.sinh(), c.cosh()], c, r, d))
+    cosh = _by(lambda c, r, d: polynomials.hyperbolic([c.cosh(), c.sinh()], c, r, d))
     atan = _by(polynomials.atan)
     tanh = _by(polynomials.tanh)
     sigmoid = _by(polynomials.sigmoid)

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from operator import setitem
 from typing import Any
 
 import torch
@@ -99,9 +100,7 @@ class _State:
 
     def __init__(self, function: Function) -> None:
         self.seen: dict[int, Any] = {}  # keeps what it names alive, so that ids stay theirs
-        self.containers: list[tuple[Any, Any]] = []
-        self.cells: list[tuple[Any, Any]] = []
-        self.names: list[tuple[dict[str, Any], str, Any]] = []  # global variables
+        self.undo: list[Callable[[], Any]] = []  # each puts one thing back
         self.storages: dict[int, torch.Tensor] = {}  # a tensor on each storage
         self.copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         todo: list[Any] = [function]
@@ -120,10 +119,11 @@ class _State:
                 self.storages[_storage(x)] = x
             return []
         if isinstance(x, dict):
-            self.containers.append((x, dict(dict.items(x))))  # whatever its class answers
+            # Whatever its class answers.
+            self.undo.append(partial(_put_back, x, dict(dict.items(x))))
             return list(dict.values(x))
         if isinstance(x, list | set | deque):
-            self.containers.append((x, set(x) if isinstance(x, set) else list(x)))
+            self.undo.append(partial(_put_back, x, set(x) if isinstance(x, set) else list(x)))
             return list(x)
         if isinstance(x, tuple | frozenset):
             return list(x)
@@ -150,17 +150,16 @@ class _State:
         found = []
         for cell in function.__closure__ or ():
             try:
-                self.cells.append((cell, cell.cell_contents))
+                found.append(cell.cell_contents)
             except ValueError:  # not yet bound
                 continue
-            found.append(cell.cell_contents)
+            self.undo.append(partial(setattr, cell, "cell_contents", found[-1]))
         codes = [function.__code__]
         for code in codes:  # with those of the functions within
             codes += [x for x in code.co_consts if isinstance(x, types.CodeType)]
             for name in set(code.co_names) & function.__globals__.keys():
-                value = function.__globals__[name]
-                self.names.append((function.__globals__, name, value))
-                found.append(value)
+                found.append(function.__globals__[name])
+                self.undo.append(partial(setitem, function.__globals__, name, found[-1]))
         return found
 
     def watch(self, kernel: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -186,13 +185,8 @@ class _State:
     @torch.no_grad()
     def restore(self) -> None:
         """Put everything back."""
-        for container, before in self.containers:
-            _put_back(container, before)
-        for cell, before in self.cells:
-            cell.cell_contents = before
-        for variables, name, before in self.names:
-            if variables.get(name) is not before:
-                variables[name] = before
+        for put_back in self.undo:
+            put_back()
         with torch._C.DisableTorchFunction():  # not to be followed as part of the function
             for tensor, before in self.copies.values():
                 tensor.copy_(before)

@@ -74,7 +74,6 @@ Function = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 16 * U
 DEGREE = 3  # of the Taylor models: higher ones decide larger cells and take longer for each
 BATCH_NUMBERS = 4096  # D times the cells that are halved in one pass
-Totals = tuple[Interval, Interval, Interval]  # of |K| dA, K dA and dA
 
 
 # --- The criterion on a cell ----------------------------------------------------------------------
@@ -267,7 +266,10 @@ def judge(
     that draws several surfaces.
     """
     jet = taylor_jet(function, cells.centres, cells.radius, degree)
-    k = curving(_single_surface(jet), whiten)
+    leading = jet.shape[:-2]
+    if leading.numel() != 1:
+        raise ValueError(f"function returned {leading.numel()} surfaces; one is proved at a time")
+    k = curving(cast(Any, jet)[(0,) * len(leading)] if leading else jet, whiten)
     det, density, labels = k.determinant.ball(), k.density.ball(), labels_of(k.sign)
     immersed = (det.value > det.bound) | (labels != OPEN_CODE)
     size = 4 * cells.radius.prod(-1)
@@ -279,24 +281,24 @@ def judge(
         bound = largest_total(k.first[:, degenerate], k.second[:, degenerate], size[degenerate])
         largest[degenerate] = torch.minimum(largest[degenerate], bound)
     gaussian = torch.minimum(torch.maximum(gaussian, -largest[:, None]), largest[:, None])
+    low, high = gaussian.unbind(-1)
+    least, proved = torch.maximum(low, -high).clamp(min=0.0), labels != OPEN_CODE
+    most = torch.where(proved, torch.maximum(-low, high), largest)
+    # The sign varies most along the axis to split, or K dA where the sign is proved.
+    score = torch.where(
+        proved.unsqueeze(-1), variation(k.density, cells.radius), variation(k.sign, cells.radius)
+    )
+    score = torch.where(immersed.unsqueeze(-1), score, torch.inf)
     return Judged(
         cells.centres,
         cells.radius,
         labels,
-        _worse_side(k, cells.radius, labels, immersed),
+        worse_side(score, cells.radius),
         immersed,
         gaussian,
-        _absolute(gaussian, largest, labels),
+        torch.stack([least, torch.maximum(least, most)], -1),
         _integral(k.area, size).clamp(min=0.0),
     )
-
-
-def _single_surface(jet: Jet) -> Jet:
-    """Return the jet without its leading axes; ``ValueError`` if there are several surfaces."""
-    leading = jet.shape[:-2]
-    if leading.numel() != 1:
-        raise ValueError(f"function returned {leading.numel()} surfaces; one is proved at a time")
-    return cast(Any, jet)[(0,) * len(leading)] if leading else jet
 
 
 def _integral(density: TaylorModel, size: torch.Tensor) -> torch.Tensor:
@@ -308,24 +310,6 @@ def _integral(density: TaylorModel, size: torch.Tensor) -> torch.Tensor:
     unknown = bounds.isnan().any(-1)
     bounds[unknown, 0], bounds[unknown, 1] = -torch.inf, torch.inf
     return bounds
-
-
-def _absolute(gaussian: torch.Tensor, largest: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """(N, 2): bounds of the integral of |K| dA, which is at most ``largest`` (N,)."""
-    low, high = gaussian.unbind(-1)
-    least = torch.maximum(low, -high).clamp(min=0.0)
-    proved = labels != OPEN_CODE
-    most = torch.where(proved, torch.maximum(-low, high), largest)
-    return torch.stack([least, torch.maximum(least, most)], -1)
-
-
-def _worse_side(
-    k: Curving, radius: torch.Tensor, labels: torch.Tensor, immersed: torch.Tensor
-) -> torch.Tensor:
-    """(N,): the axis to split: the sign varies most along it, or K dA where the sign is proved."""
-    open_cells = (labels == OPEN_CODE).unsqueeze(-1)
-    score = torch.where(open_cells, variation(k.sign, radius), variation(k.density, radius))
-    return worse_side(torch.where(immersed.unsqueeze(-1), score, torch.inf), radius)
 
 
 @dataclass(frozen=True)
@@ -384,8 +368,7 @@ def proof_steps(
     (one,) = sign_proofs(function, 1)
     if one is not None and one.sign == 0:
         proof, one = one.reason, None
-    totals = NOT_NEGATIVE, ANY, NOT_NEGATIVE
-
+    totals = [NOT_NEGATIVE, ANY, NOT_NEGATIVE]  # of |K| dA, K dA and dA
     count = len(cells)
 
     def judge_cells(batch: Cells) -> Judged:
@@ -393,20 +376,32 @@ def proof_steps(
         return found if one is None else found.of_sign(one.sign)
 
     def choose_cells(judged: Judged) -> torch.Tensor:
+        """(N,): which cells to halve: the largest open ones, and those of the widest bounds."""
         nonlocal count
         room = max(budget.cells - count, 0) // 2  # each split adds two cells
-        chosen = _next(judged, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))
+        batch = min(max(BATCH_NUMBERS // dim, 1), room)
+        chosen = torch.zeros(len(judged), dtype=torch.bool)
+        bounds = judged.area if proof else judged.absolute
+        if not proof:
+            choose(chosen, judged.open_sizes, batch // 2)
+        done = (judged.radius.amax(-1) <= SMALLEST) | chosen
+        widths = torch.where(done, 0.0, bounds[:, 1] - bounds[:, 0])
+        choose(chosen, widths, batch - int(chosen.sum()))
         count += 2 * int(chosen.sum())
         return chosen
 
     for judged in search(judge_cells, cells, choose_cells):
-        absolute, gaussian, area = map(Interval.within, totals, _totals(judged, proof))
-        totals = absolute, gaussian, area
+        sums = [_sum(x) for x in (judged.absolute, judged.gaussian, judged.area)]
+        if proof:
+            sums[:2] = [Interval(0.0, 0.0)] * 2
+        absolute, gaussian, area = totals = [*map(Interval.within, totals, sums)]
         result = ProvedCurvature(
             judged.cells,
             torch.full_like(judged.labels, LABELS.index(FLAT)) if proof else judged.labels,
             judged.immersed,
-            *totals,
+            absolute,
+            gaussian,
+            area,
             _area_share(judged, POSITIVE),
             _area_share(judged, NEGATIVE),
             proof,
@@ -416,37 +411,11 @@ def proof_steps(
             None if one is None else one.reason,
         )
         yield result
-        if _enough(result, budget):
+        total = result.area if proof else result.absolute
+        precise = result.open <= budget.open_share
+        precise = precise and total.width <= budget.relative_width * total.high
+        if precise or result.seconds >= budget.seconds or count >= budget.cells:
             return
-
-
-def _enough(result: ProvedCurvature, budget: Budget) -> bool:
-    if result.seconds >= budget.seconds or result.count >= budget.cells:
-        return True
-    total = result.area if result.proof else result.absolute
-    return result.open <= budget.open_share and total.width <= budget.relative_width * total.high
-
-
-def _next(judged: Judged, flat: bool, batch: int) -> torch.Tensor:
-    """(N,): which cells to halve."""
-    small = judged.radius.amax(-1) <= SMALLEST
-    chosen = torch.zeros(len(judged), dtype=torch.bool)
-    bounds = judged.area if flat else judged.absolute
-    if not flat:
-        choose(chosen, judged.open_sizes, batch // 2)
-    choose(
-        chosen,
-        torch.where(small | chosen, 0.0, bounds[:, 1] - bounds[:, 0]),
-        batch - int(chosen.sum()),
-    )
-    return chosen
-
-
-def _totals(judged: Judged, proof: str | None) -> Totals:
-    if proof:
-        zero = Interval(0.0, 0.0)
-        return zero, zero, _sum(judged.area)
-    return _sum(judged.absolute), _sum(judged.gaussian), _sum(judged.area)
 
 
 def _area_share(judged: Judged, label: str) -> float:

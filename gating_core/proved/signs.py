@@ -52,9 +52,10 @@ class ProvedCurvature:
     ``immersed`` (N,): whether the map is proved to be an immersion on the cell. ``absolute``,
     ``gaussian`` and ``area`` enclose the integrals of |K| dA, K dA and dA over the chart.
     K > 0 on at least the share ``positive_area`` of the surface's area, K < 0 on at least
-    ``negative_area``. ``proof`` says why K = 0 on the whole chart, where a theorem says so, and
-    ``one_sign`` why K has one sign there. ``count`` cells were judged in ``seconds``. ``notes`` are
-    those of the function's jet.
+    ``negative_area``; ``positive``, ``negative``, ``flat`` (all or nothing, by a theorem) and
+    ``open`` are shares of the chart. ``proof`` says why K = 0 on the whole chart, where a theorem
+    says so, and ``one_sign`` why K has one sign there. ``count`` cells were judged in ``seconds``.
+    ``notes`` are those of the function's jet.
     """
 
     cells: Cells
@@ -75,25 +76,10 @@ class ProvedCurvature:
         """The share of the chart with a ``label``; those of all labels add up to one."""
         return self.cells[self.labels == LABELS.index(label)].share
 
-    @property
-    def positive(self) -> float:
-        """The share of the chart on which K > 0."""
-        return self.share(POSITIVE)
-
-    @property
-    def negative(self) -> float:
-        """The share of the chart on which K < 0."""
-        return self.share(NEGATIVE)
-
-    @property
-    def flat(self) -> float:
-        """The share of the chart on which K = 0, by a theorem: all or none."""
-        return self.share(FLAT)
-
-    @property
-    def open(self) -> float:
-        """The share of the chart on which no sign of K is proved."""
-        return self.share(OPEN)
+    positive = property(lambda self: self.share(POSITIVE))
+    negative = property(lambda self: self.share(NEGATIVE))
+    flat = property(lambda self: self.share(FLAT))
+    open = property(lambda self: self.share(OPEN))
 
 
 OPEN_CODE = LABELS.index(OPEN)
