@@ -8,16 +8,12 @@ References:
     ``Default_Ignorable_Code_Point`` of the Unicode Character Database.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable
 
 import torch
 
-MOST_MARKS = 30  # on a letter, as in UAX 15's stream-safe format: to sort n of them takes n^2 steps
-BLANK = re.compile(r"\s")
 IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
@@ -30,7 +26,14 @@ def normalise(text: str) -> str:
 
     PDFs and macOS write é as e and an accent. Marks beyond the 30th on one letter are dropped.
     """
-    return BLANK.sub(" ", unicodedata.normalize("NFC", _with_few_marks(text)))
+    if not text.isascii():
+        marks, kept = 0, ""
+        for character in text:
+            marks = marks + 1 if unicodedata.combining(character) else 0
+            # As in UAX 15's stream-safe format: to sort n marks of a letter takes n^2 steps.
+            kept += character * (marks <= 30)
+        text = kept
+    return re.sub(r"\s", " ", unicodedata.normalize("NFC", text))
 
 
 def without_ignorable(text: str) -> str:
@@ -48,17 +51,6 @@ def name(character: str) -> str:
     if not invisible(character):
         return repr(character)
     return unicodedata.name(character, f"U+{ord(character):04X}")
-
-
-def _with_few_marks(text: str) -> str:
-    if text.isascii():
-        return text
-    marks, kept = 0, []
-    for character in text:
-        marks = marks + 1 if unicodedata.combining(character) else 0
-        if marks <= MOST_MARKS:
-            kept.append(character)
-    return "".join(kept)
 
 
 # --- The characters of the models -----------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Checks of arguments. Each error says in one sentence what arrived and what must be."""
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Iterable
 from numbers import Integral, Real
@@ -9,7 +7,6 @@ from typing import Any
 
 import torch
 
-DIMENSIONS = (2, 3)  # of charts: surfaces or solids
 QUOTED = 60  # characters of a value that an error quotes
 # Nothing of a long or deeply nested value is written out that is not quoted.
 _SHORT = reprlib.Repr()
@@ -36,24 +33,20 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
         raise ValueError(f"{name} is {quoted(value)}; it must be one of {known}")
 
 
-def check_integer(name: str, value: object, low: int, high: int) -> None:
+def check_integer(name: str, value: Any, low: int, high: int) -> None:
     """Raise ``ValueError`` unless ``value`` is a whole number from ``low`` to ``high``."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not _within(value, low, high):
+    if not whole or not low <= value <= high:
         raise ValueError(
             f"{name} is {quoted(value)}; it must be a whole number from {low} to {high}"
         )
 
 
-def check_number(name: str, value: object, low: float, high: float) -> None:
+def check_number(name: str, value: Any, low: float, high: float) -> None:
     """Raise ``ValueError`` unless ``value`` is a finite number from ``low`` to ``high``."""
     number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not _within(value, low, high):
+    if not number or not low <= value <= high:
         raise ValueError(f"{name} is {quoted(value)}; it must be a number from {low:g} to {high:g}")
-
-
-def _within(value: Any, low: float, high: float) -> bool:
-    return bool(low <= value <= high)
 
 
 def check_flag(name: str, value: object) -> None:
@@ -75,7 +68,7 @@ def check_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
 def check_points(points: torch.Tensor) -> torch.Tensor:
     """``points`` in float64; ``ValueError`` unless they are (N, 2) or (N, 3), N > 0, finite."""
     points = torch.as_tensor(points, dtype=torch.float64)
-    if points.ndim != 2 or points.shape[1] not in DIMENSIONS or not len(points):
+    if points.ndim != 2 or points.shape[1] not in (2, 3) or not len(points):
         raise ValueError(
             f"points has shape {tuple(points.shape)}; it must be (N, 2) or (N, 3) with N > 0"
         )

@@ -1,7 +1,5 @@
 """The curvature of one layer's output surface: every number with its error, in one call."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -208,7 +206,11 @@ def measure(
         most = sample if largest_sample is None else largest_sample
         grid = square_grid(side)
         where = grid.points
-    jet = _without_seeds(second_order_jet(function, where, bound))
+    jet = second_order_jet(function, where, bound)
+    # Without the leading axes of one surface: models have one for their seeds.
+    shape = len(jet.stack), *jet.stack.shape[-2:]
+    errors = None if jet.errors is None else jet.errors.reshape(shape)
+    jet = replace(jet, stack=jet.stack.reshape(shape), errors=errors)
     lost = int((~jet.value.isfinite().all(-1)).sum())
     if lost == len(where):
         raise ValueError(f"layer gives NaN or infinite values at all {lost:,} points")
@@ -220,6 +222,9 @@ def measure(
         field = curvature(jet)
         verdict = _verdict_at_points(function, jet, field)
     sentence = _sentence(verdict, field, "area" if points is None else "points")
+    if lost:
+        places = f"{lost:,} points" if lost > 1 else "one point"
+        sentence += f" At {places} the layer gives NaN or infinite values."
     total = bending = twin = None
     if points is None:
         integrate = partial(adaptive_integrals, function, bound=bound, largest_sample=most)
@@ -239,7 +244,7 @@ def measure(
         bending=bending,
         word=verdict.word,
         knowledge=verdict.knowledge,
-        verdict=" ".join(filter(None, [sentence, _lost(lost), jet.caveat])),
+        verdict=" ".join(filter(None, [sentence, jet.caveat])),
         notes=(*getattr(layer, "notes", ()), *jet.notes),
         twin=None if twin is None else twin.absolute,
     )
@@ -264,13 +269,6 @@ def touched(function: Callable[[torch.Tensor], Any], points: torch.Tensor) -> in
     with _Touched() as counter:
         evaluate(function, points)
     return counter.count
-
-
-def _without_seeds(jet: SecondOrderJet) -> SecondOrderJet:
-    """Drop the leading axes of one surface: models have one for their seeds."""
-    shape = len(jet.stack), *jet.stack.shape[-2:]
-    errors = None if jet.errors is None else jet.errors.reshape(shape)
-    return replace(jet, stack=jet.stack.reshape(shape), errors=errors)
 
 
 def _check_layer(function: Callable[[torch.Tensor], Any], points: torch.Tensor) -> None:
@@ -358,12 +356,6 @@ def _sentence(verdict: Verdict, field: CurvatureField, of: str) -> str:
         known = known.replace("at some of the", "at all")
     resolved = " at resolved points" if verdict.unresolved and of == "area" else ""
     return f"Curved, {known}: {signs}{others} of the {of}{resolved}."
-
-
-def _lost(count: int) -> str:
-    """Say at how many points there is no value, and so nothing is known."""
-    where = f"{count:,} points" if count > 1 else "one point"
-    return f"At {where} the layer gives NaN or infinite values." if count else ""
 
 
 def _share(share: float) -> str:

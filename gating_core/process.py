@@ -1,7 +1,5 @@
 """A process that computes: its allocator keeps freed memory, its threads share forward mode."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Callable
@@ -11,7 +9,6 @@ from typing import ParamSpec, TypeVar
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as in malloc.h
 LARGE_BYTES = 1_000_000  # of an array that is mapped by itself: larger than those of jets
-AT_HAND_BYTES = 32_000_000  # of freed memory that is kept: more than a block of jets needs
 OTHER_ALLOCATOR = OSError, AttributeError, TypeError  # raised where there is no GNU allocator
 
 
@@ -25,7 +22,8 @@ def keep_at_hand() -> None:
     with suppress(*OTHER_ALLOCATOR):
         library = ctypes.CDLL(None)
         library.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
-        library.mallopt(M_TRIM_THRESHOLD, AT_HAND_BYTES)
+        # More freed memory is kept than a block of jets needs.
+        library.mallopt(M_TRIM_THRESHOLD, 32_000_000)
 
 
 # --- Forward mode ---------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from gating_core.attention.stack import (
     Classifier,
     EveryLayer,
     build_attention,
-    causal_mask,
     restore,
 )
 
@@ -33,7 +32,6 @@ __all__ = [
     "GateConfig",
     "WeightChart",
     "build_attention",
-    "causal_mask",
     "restore",
     "through_logs",
     "weight_chart",

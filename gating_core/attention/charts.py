@@ -4,8 +4,6 @@ It prescribes the first layer's weights on an affine slice of the simplex: the s
 flatness theorem ([BJ]). The *query chart* is a model itself: its coordinates are the input plane.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -16,7 +14,6 @@ from gating_core.checks import check_integer, check_points, check_weights
 from gating_core.randomness import generator
 
 SMALLEST_WEIGHT = 0.02  # at a corner of the attention-weight chart
-LARGEST_VALUE_COUNT = 49  # above it the centre's weight 1/n is below SMALLEST_WEIGHT
 
 
 class WeightChart:
@@ -27,13 +24,18 @@ class WeightChart:
     gets the same weights. Where the model reads more than the weights (a gate, a residual), it
     gets the hidden state that would have produced them: for n = 3 that of the input ``inputs``,
     for n > 3 the one of least distance from the state at x = 0, in general no input's state.
+
+    ``ValueError`` for n = 2 (which gives a line, not a surface), for tokens, for ``norm="pre"``,
+    and for gated or residual models with several heads or logits of too low a rank: there no query
+    reaches the slice.
     """
 
     pure = True  # as the model is
 
     def __init__(self, model: Attention) -> None:
         config = model.config
-        check_integer("value_count", config.value_count, 3, LARGEST_VALUE_COUNT)
+        # Above 49 the centre's weight 1/n is below SMALLEST_WEIGHT.
+        check_integer("value_count", config.value_count, 3, 49)
         why = config.no_weight_chart
         if why is not None:
             raise ValueError(
@@ -49,27 +51,26 @@ class WeightChart:
         self.slices = torch.stack([_slice(config.value_count, seed) for seed in model.seeds])
         first = model.blocks[0]
         self._reads_only_weights = first.reads_only_weights
-        if not self._reads_only_weights:
-            self._solve(first.logit_map(), first.bias)
-
-    def _solve(self, logit_map: torch.Tensor, bias: torch.Tensor) -> None:
-        """The affine map from centred log-weights to the state (n > 3) or input (n = 3)."""
-        config, model = self.model.config, self.model
+        if self._reads_only_weights:
+            return
+        # The affine map from centred log-weights to the state (n > 3) or input (n = 3).
         n = config.value_count
         if config.heads != 1:
             raise ValueError(
                 f"heads is {config.heads}; a gated or residual model needs heads = 1 on the"
                 " attention-weight chart: no query gives all heads the same weights"
             )
-        gate = model.blocks[0].gate
+        gate = first.gate
         if gate is not None and gate.config.position == "G4" and not gate.idle:
             raise ValueError(
                 "gate.position is 'G4' in a residual model; the attention-weight chart needs logits"
                 " that are linear in the hidden state, and a gated query's are not"
             )
         centre = torch.eye(n, dtype=torch.float64) - 1 / n
-        to_logits = logit_map[:, 0] @ centre  # (S, D, n), from hidden states to centred logits
-        offset = (model.input_bias.unsqueeze(1) @ to_logits) + bias @ centre  # (S, 1, n)
+        to_logits = (
+            first.logit_map()[:, 0] @ centre
+        )  # (S, D, n), from hidden states to centred logits
+        self.offset = model.input_bias.unsqueeze(1) @ to_logits + first.bias @ centre  # (S, 1, n)
         solve = model.input_map @ to_logits if n == 3 else to_logits
         if (torch.linalg.matrix_rank(solve) < n - 1).any():
             raise ValueError(
@@ -77,7 +78,6 @@ class WeightChart:
                 f" logits span fewer than {n - 1} dimensions"
             )
         self.inverse = torch.linalg.pinv(solve)
-        self.offset = offset
 
     def weights(self, points: torch.Tensor) -> torch.Tensor:
         """(S, N, n): first-layer attention weights at chart points (N, 2)."""
@@ -139,14 +139,7 @@ class WeightChart:
         return torch.linalg.vector_norm(self.inputs(check_points(points)), dim=-1).amax(-1)
 
 
-def weight_chart(model: Attention) -> WeightChart:
-    """The attention-weight chart of ``model``, a callable on (u, v) in [-1, 1]^2.
-
-    ``ValueError`` for n = 2 (which gives a line, not a surface), for tokens, for
-    ``norm="pre"``, and for gated or residual models with several heads or logits of too low a
-    rank: there no query reaches the slice.
-    """
-    return WeightChart(model)
+weight_chart = WeightChart  # of a model
 
 
 def _slice(n: int, seed: int) -> torch.Tensor:
@@ -160,10 +153,7 @@ def _slice(n: int, seed: int) -> torch.Tensor:
     return frame * scale
 
 
-Points = Callable[[torch.Tensor], torch.Tensor]
-
-
-def through_logs(chart: WeightChart) -> Points:
+def through_logs(chart: WeightChart) -> Callable[[torch.Tensor], torch.Tensor]:
     """Return the outputs on ``chart``, its weights written as a softmax of their logarithms.
 
     On the chart itself outputs are affine, second derivatives exactly zero, and the test empty.

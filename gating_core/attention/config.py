@@ -4,8 +4,6 @@ What a mechanism can is asked of its class (`AttentionLayer`), never of its name
 part of a configuration; they are arguments of the functions that use them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from gating_core.attention.gates import GateConfig
@@ -28,10 +26,7 @@ MECHANISMS: dict[str, type[AttentionLayer]] = {
 }
 NORMS = ("none", "pre", "post")
 
-INPUT_DIM_RANGE = (2, 3)
 MODEL_DIM_RANGE = (1, 256)
-VALUE_COUNT_RANGE = (2, 64)
-HEADS_RANGE = (1, 64)
 DEPTH_RANGE = (1, 16)
 
 
@@ -47,10 +42,10 @@ class AttentionConfig(LayerConfig):
 
     def __post_init__(self) -> None:
         check_choice("source", self.source, MECHANISMS)
-        check_integer("input_dim", self.input_dim, *INPUT_DIM_RANGE)
+        check_integer("input_dim", self.input_dim, 2, 3)
         check_integer("model_dim", self.model_dim, *MODEL_DIM_RANGE)
-        check_integer("value_count", self.value_count, *VALUE_COUNT_RANGE)
-        check_integer("heads", self.heads, *HEADS_RANGE)
+        check_integer("value_count", self.value_count, 2, 64)
+        check_integer("heads", self.heads, 1, 64)
         check_integer("depth", self.depth, *DEPTH_RANGE)
         check_flag("residual", self.residual)
         check_choice("norm", self.norm, NORMS)

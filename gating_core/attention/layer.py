@@ -6,8 +6,6 @@ d = D / H channels, n values. Hidden states are (S, ..., N, D), with the axes be
 ``gating_core.jets`` can carry derivatives through it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -111,58 +109,33 @@ class AttentionLayer(nn.Module):
 
     # --- What a mechanism does ---
 
-    def make_weights(self, draw: Draw) -> None:
-        """Draw the weights of queries, keys and values; ``draw`` names and makes them."""
-        raise NotImplementedError
-
-    def attend(
-        self,
-        query_states: OptionalTensor,
-        states: OptionalTensor,
-        weights: OptionalTensor,
-        mask: OptionalTensor,
-    ) -> Mixed:
-        """The mixed values for the ``query_states``, and the attention weights (S, H, N, n).
-
-        Without tokens, ``query_states`` are all ``states`` (S, N, D). ``weights`` replace computed
-        ones, and then there may be no states; they are given only where there is a weight chart.
-        ``mask`` (n, n), true where the token of a row reads that of a column, is given only where
-        there are tokens.
-        """
-        raise NotImplementedError
-
-    def plain_values(self, states: OptionalTensor) -> torch.Tensor:
-        """(S, n, N, D): the values of ``states`` before any gate; with fixed ones, N = 1."""
-        raise NotImplementedError
-
-    def sharpen(self, factor: float) -> None:
-        """Multiply all keys by ``factor``: the larger, the more attention saturates."""
-        raise NotImplementedError
+    # Draw the weights of queries, keys and values; `Draw` names and makes them.
+    make_weights: Callable[[Draw], None]
+    # The mixed values for the query's states, and the attention weights (S, H, N, n). Arguments are
+    # the query's states, which without tokens are all states; all states; and weights in place of
+    # computed ones: then there may be no states. They are given only where there is a weight chart.
+    attend: Callable[[OptionalTensor, OptionalTensor, OptionalTensor], Mixed]
+    # The values (S, n, N, D) of states before any gate; with fixed ones, N = 1.
+    plain_values: Callable[[OptionalTensor], torch.Tensor]
+    # Multiply all keys by a factor: the larger, the more attention saturates.
+    sharpen: Callable[[float], None]
 
     # --- What only some have ---
 
-    values: nn.Parameter  # (S, n, D), with fixed values
-    bias: nn.Parameter  # (S, H, n), with a weight chart: logits are h @ logit_map() + bias
-
-    def slot_values(self) -> torch.Tensor:
-        """(S, n, D): the fixed values in force, gated by themselves at G2."""
-        raise NotImplementedError
+    # With fixed values: they, (S, n, D), and those in force, gated by themselves at G2.
+    values: nn.Parameter
+    slot_values: Callable[[], torch.Tensor]
+    # With a weight chart: (S, H, n), and the linear map (S, H, D, n) from hidden states to logits
+    # less this bias, query and keys in one.
+    bias: nn.Parameter
+    logit_map: Callable[[], torch.Tensor]
+    # Of a member: keys (n, D), whose products with states are logits, and values (n, D). Gate and
+    # biases are left out; all are Python integers, each matrix up to a positive factor.
+    exact_slots: Callable[[int], tuple[np.ndarray, np.ndarray]]
 
     def mixed_values(self) -> torch.Tensor:
         """(S, `mixed_count`, D): the fixed vectors that each head mixes; `slot_values`, if n."""
         return self.slot_values()
-
-    def logit_map(self) -> torch.Tensor:
-        """(S, H, D, n): the linear map from hidden states to logits, query and keys in one."""
-        raise NotImplementedError
-
-    def exact_slots(self, member: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return keys (n, D), whose products with states are logits, and values (n, D).
-
-        Only with a weight chart. Gate and biases are left out; all are Python integers, each matrix
-        up to a positive factor.
-        """
-        raise NotImplementedError
 
     # --- What all have in common ---
 
@@ -258,14 +231,12 @@ class AttentionLayer(nn.Module):
         weights: OptionalTensor = None,
         first_only: bool = False,
         records: list[LayerRecord] | None = None,
-        mask: OptionalTensor = None,
     ) -> torch.Tensor:
         """The next hidden states; given ``weights`` (S, H, N, n) replace the computed ones.
 
         Weights can be given where there is a weight chart; ``hidden`` may then be ``None`` when
         ``reads_only_weights`` holds. Of tokens, ``first_only`` returns token 1 alone,
-        (S, 1, N, D), and ``mask`` is as in `attend`. A `LayerRecord` is appended to
-        ``records`` if that is given.
+        (S, 1, N, D). A `LayerRecord` is appended to ``records`` if that is given.
         """
         assert weights is None or self.has_weight_chart
         assert hidden is not None or self.reads_only_weights
@@ -274,7 +245,7 @@ class AttentionLayer(nn.Module):
         if first_only and self.state_axes(self.config) and hidden is not None:
             assert states is not None
             hidden, queries = hidden[:, :1], states[:, :1]
-        mixed, weights = self.attend(queries, states, weights, mask)
+        mixed, weights = self.attend(queries, states, weights)
         out = self.gated("G1", mixed, queries)
         if self.projection is not None:
             lifted = self.projection if out.ndim == 3 else self.projection.unsqueeze(1)
@@ -284,14 +255,12 @@ class AttentionLayer(nn.Module):
         if hidden is not None and self.config.residual:
             out = out + hidden
         if records is not None:
-            gate, logits = self.recorded_gate(states, mixed), self._gate_logits(states)
+            gate, logits = self.recorded_gate(states, mixed), None
+            if self.gate and self.gate.config.record.reads_state and states is not None:
+                logits = self.gate.logits(states)
             on_simplex = self.weights_on_simplex and self.config.sink == "none"
             records.append(LayerRecord(weights, gate, logits, on_simplex))
         return rms_normalise(out) if self.config.norm == "post" else out
-
-    def _gate_logits(self, states: OptionalTensor) -> OptionalTensor:
-        reads = self.gate is not None and self.gate.config.record.reads_state
-        return self.gate.logits(states) if self.gate and reads and states is not None else None
 
     def recorded_gate(self, states: OptionalTensor, mixed: torch.Tensor) -> OptionalTensor:
         """(S, ..., N, D or H): the gate in force where values were ``mixed``; see `LayerRecord`."""

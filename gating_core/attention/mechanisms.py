@@ -14,8 +14,7 @@ hidden states are (S, N, D) with slots. With tokens they are (S, n, N, D), and m
 queries: all, or in the last layer token 1.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -43,6 +42,7 @@ class SlotLayer(AttentionLayer):
     """
 
     fixed_values = True
+    weights: Callable[[torch.Tensor], torch.Tensor]  # (S, H, N, n), of hidden states (S, N, D)
 
     def make_weights(self, draw: Draw) -> None:
         """Draw the query map (D, D), and keys and values (n, D) of the slots."""
@@ -51,22 +51,18 @@ class SlotLayer(AttentionLayer):
         self.keys = draw("keys", (count, dim), 1.0)
         self.values = draw("values", (count, dim), 1.0)
 
-    def weights(self, hidden: torch.Tensor) -> torch.Tensor:
-        """(S, H, N, n): attention weights over the slots for hidden states (S, N, D)."""
-        raise NotImplementedError
-
     def attend(
         self,
         query_states: OptionalTensor,
         states: OptionalTensor,
         weights: OptionalTensor,
-        mask: OptionalTensor,
     ) -> Mixed:
         """Return outputs (S, N, D) and weights (S, H, N, n): the given ones or the queries'."""
         if weights is None:
             assert query_states is not None
             weights = self.weights(query_states)
-        return self.mix(weights), weights
+        values = self.by_head(self.slot_values())
+        return product(weights, values).transpose(1, 2).flatten(-2), weights
 
     def plain_values(self, states: OptionalTensor) -> torch.Tensor:
         """Return the slots' values (S, n, 1, D) before any gate, the same for all states."""
@@ -83,10 +79,6 @@ class SlotLayer(AttentionLayer):
     def slot_values(self) -> torch.Tensor:
         """Return the slots' values (S, n, D) in force, gated by themselves at G2."""
         return self.gated("G2", self.values, self.values)
-
-    def mix(self, weights: torch.Tensor) -> torch.Tensor:
-        """(S, N, D): the sum of values times attention weights (S, H, N, n)."""
-        return product(weights, self.by_head(self.slot_values())).transpose(1, 2).flatten(-2)
 
     def by_head(self, matrix: torch.Tensor) -> torch.Tensor:
         """(S, R, D) to (S, H, R, d)."""
@@ -234,10 +226,7 @@ class LinearLayer(UnnormalisedLinearLayer):
 
 
 class TokenLayer(AttentionLayer):
-    """Softmax self-attention without positions; all tokens read each other unless a mask is given.
-
-    Masked logits are minus infinity, which jets have no finite error bound for.
-    """
+    """Softmax self-attention without positions; all tokens read each other."""
 
     title = "Softmax attention among tokens, read out at the first"
     come_from = "tokens, each an affine map of the input"
@@ -263,12 +252,11 @@ class TokenLayer(AttentionLayer):
         query_states: OptionalTensor,
         states: OptionalTensor,
         weights: OptionalTensor,
-        mask: OptionalTensor,
     ) -> Mixed:
         """Return outputs (S, m, N, D) of m tokens, and weights (S, H, N, n) of the first one."""
         assert query_states is not None
         assert states is not None
-        weights = self.weights(query_states, states, mask)
+        weights = self.weights(query_states, states)
         return self.mix(weights, states), weights[:, :, 0].transpose(-1, -2)
 
     def plain_values(self, states: OptionalTensor) -> torch.Tensor:
@@ -280,17 +268,13 @@ class TokenLayer(AttentionLayer):
         """Multiply the key map by ``factor``, in place."""
         self.key_map.data *= factor
 
-    def weights(
-        self, query_states: torch.Tensor, states: torch.Tensor, mask: OptionalTensor = None
-    ) -> torch.Tensor:
+    def weights(self, query_states: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """(S, H, m, n, N): how the m tokens of ``query_states`` (S, m, N, D) weigh all n."""
         query = self.gated("G4", product(query_states, self.query.unsqueeze(1)), query_states)
         keys = self.gated("G3", product(states, self.key_map.unsqueeze(1)), states)
         query, keys = self._by_head(query), self._by_head(keys)
         logits = query.transpose(2, 3) @ keys.permute(0, 1, 3, 4, 2)  # (S, H, N, m, n)
         logits = logits * query.shape[-1] ** -0.5
-        if mask is not None:
-            logits = torch.where(mask[: query_states.shape[1]], logits, -torch.inf)
         weights = self.beside_sink(partial(torch.softmax, dim=-1), logits)
         return weights.permute(0, 1, 3, 4, 2)
 

@@ -17,18 +17,12 @@ from torch import nn
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, LayerRecord
-from gating_core.checks import check_choice, check_integer, check_seeds, check_weights
+from gating_core.checks import check_integer, check_seeds, check_weights
 from gating_core.points_last import product
 from gating_core.randomness import normal
 from gating_core.rational import integers
 
 INPUT_SCALE = 1.5  # standard deviation of the input map times sqrt(2)
-READOUTS = ("token1", "all")
-
-
-def causal_mask(count: int) -> torch.Tensor:
-    """(n, n): each of ``count`` tokens reads itself and those before it."""
-    return torch.ones(count, count, dtype=torch.bool).tril()
 
 
 class Attention(nn.Module):
@@ -86,52 +80,33 @@ class Attention(nn.Module):
         hidden: torch.Tensor | None,
         weights: torch.Tensor | None = None,
         records: list[LayerRecord] | None = None,
-        mask: torch.Tensor | None = None,
-        readout: str = "token1",
     ) -> Iterator[torch.Tensor]:
         """The outputs after each layer in order; arguments and shapes as `run`."""
-        check_choice("readout", readout, READOUTS)
-        first = readout == "token1"
-        if not self._tokens and (mask is not None or not first):
-            raise ValueError(
-                f"source is {self.config.source!r}; a mask and the readout 'all' need tokens"
-            )
         final = len(self.layers) - 1
         for depth, layer in enumerate(self.blocks):
-            last = first and depth == final  # then nobody reads the other tokens
-            hidden = layer(hidden, weights if depth == 0 else None, last, records, mask)
+            last = depth == final  # then nobody reads the other tokens
+            hidden = layer(hidden, weights if depth == 0 else None, last, records)
             assert hidden is not None
-            yield hidden[:, 0] if self._tokens and first else hidden
+            yield hidden[:, 0] if self._tokens else hidden
 
     def run(
         self,
         hidden: torch.Tensor | None,
         weights: torch.Tensor | None = None,
         records: list[LayerRecord] | None = None,
-        mask: torch.Tensor | None = None,
-        readout: str = "token1",
     ) -> torch.Tensor:
         """All layers, the first with prescribed ``weights`` if they are given; see `forward`."""
-        for state in self.states(hidden, weights, records, mask, readout):
-            out = state
+        *_, out = self.states(hidden, weights, records)
         return out
 
     def forward(
-        self,
-        points: torch.Tensor,
-        records: list[LayerRecord] | None = None,
-        mask: torch.Tensor | None = None,
-        readout: str = "token1",
+        self, points: torch.Tensor, records: list[LayerRecord] | None = None
     ) -> torch.Tensor:
         """Representations (S, N, D) of points (N, input_dim) or (S, N, input_dim).
 
-        What each layer did is appended to ``records`` if that is given. With tokens, ``mask``
-        (n, n) is true where the token of a row may read that of a column: `causal_mask`, or any
-        other with at least one true entry in each row. ``readout="all"`` returns all tokens'
-        representations (S, n, N, D) in place of token 1's. ``ValueError`` for either without
-        tokens.
+        What each layer did is appended to ``records`` if that is given.
         """
-        return self.run(self.embed(points), None, records, mask, readout)
+        return self.run(self.embed(points), None, records)
 
     @property
     def spanned_by(self) -> str:
@@ -186,16 +161,15 @@ class Attention(nn.Module):
         if not plain or not all(x.isfinite().all() for x in self.parameters()):
             return [None] * len(self.seeds)
         still = torch.as_tensor(True if layer.gate is None else layer.gate.strength == 0)
-        return [
-            self._four_slots(layer, i) if ungated else None
-            for i, ungated in enumerate(still.expand(len(self.seeds)).tolist())
-        ]
 
-    def _four_slots(self, layer: AttentionLayer, member: int) -> tuple[np.ndarray, np.ndarray]:
-        keys, values = layer.exact_slots(member)
-        if layer.projection is not None:
-            values = values @ integers(layer.projection[member])
-        return keys @ integers(self.input_map[member]).T, values
+        def of_member(i: int) -> tuple[np.ndarray, np.ndarray]:
+            keys, values = layer.exact_slots(i)
+            if layer.projection is not None:
+                values = values @ integers(layer.projection[i])
+            return keys @ integers(self.input_map[i]).T, values
+
+        ungated = still.expand(len(self.seeds)).tolist()
+        return [of_member(i) if true else None for i, true in enumerate(ungated)]
 
     def member(self, index: int, strengths: Sequence[float] | None = None) -> Attention:
         """Member ``index`` alone, or as many copies of it as there are gate ``strengths``.
@@ -247,9 +221,6 @@ def build_attention(config: AttentionConfig, seeds: Iterable[int] = (0,)) -> Att
 
 
 # --- A read-out -----------------------------------------------------------------------------------
-
-
-CLASS_COUNT_RANGE = (2, 16)
 
 
 class Classifier(nn.Module):
@@ -312,7 +283,7 @@ def build_classifier(
     config: AttentionConfig, seeds: Iterable[int], class_count: int = 2
 ) -> Classifier:
     """A float64 classifier at its initial weights, gradients off."""
-    check_integer("class_count", class_count, *CLASS_COUNT_RANGE)
+    check_integer("class_count", class_count, 2, 16)
     return Classifier(build_attention(config, seeds), class_count).requires_grad_(False)
 
 

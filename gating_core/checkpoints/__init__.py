@@ -20,8 +20,6 @@ from gating_core.checkpoints.head_map import (
 from gating_core.checkpoints.layer import (
     Checkpoint,
     Layer,
-    LayerPass,
-    attend,
     open_checkpoint,
     read_layer,
 )
@@ -39,10 +37,8 @@ __all__ = [
     "HeadMap",
     "HeadMeasures",
     "Layer",
-    "LayerPass",
     "Plane",
     "Tokens",
-    "attend",
     "dealt_twin",
     "entropies",
     "head_map",

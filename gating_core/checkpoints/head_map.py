@@ -87,7 +87,8 @@ def token_plane(states: torch.Tensor, a: int, b: int, c: int) -> Plane:
     """Return the plane through the states of three tokens, which stand at `TRIANGLE`."""
     corners = torch.tensor(TRIANGLE, dtype=torch.float64)
     three, tokens = _three(states, a, b, c)
-    return Plane(_affine(corners) @ three, tokens, corners)
+    raised = torch.cat([torch.ones(3, 1, dtype=torch.float64), corners], 1)
+    return Plane(torch.linalg.inv(raised) @ three, tokens, corners)
 
 
 def weight_plane(states: torch.Tensor, a: int, b: int, c: int) -> Plane:
@@ -105,12 +106,6 @@ def weight_plane(states: torch.Tensor, a: int, b: int, c: int) -> Plane:
     weights = torch.cat([torch.full((1, 3), 1 / 3, dtype=torch.float64), directions])
     corners = (torch.eye(3, dtype=torch.float64) - 1 / 3) @ torch.linalg.pinv(directions)
     return Plane(weights @ three, tokens, corners, weights)
-
-
-def _affine(corners: torch.Tensor) -> torch.Tensor:
-    """(3, 3): from what stands at three ``corners`` (3, 2) to origin and directions."""
-    ones = torch.ones(3, 1, dtype=torch.float64)
-    return torch.linalg.inv(torch.cat([ones, corners], 1))
 
 
 def _three(
@@ -138,7 +133,6 @@ def _checked(states: torch.Tensor) -> torch.Tensor:
 
 
 OptionalTensor = torch.Tensor | None
-PER = ("channel", "head")
 
 
 @dataclass(frozen=True)
@@ -155,7 +149,7 @@ class DrawnGate:
     mean: float = -1.0
 
     def __post_init__(self) -> None:
-        check_choice("per", self.per, PER)
+        check_choice("per", self.per, ("channel", "head"))
         check_integer("seed", self.seed, 0, 2**31 - 1)
         check_number("spread", self.spread, 0.0, 100.0)
         check_number("mean", self.mean, -100.0, 100.0)

@@ -1,12 +1,10 @@
-"""One attention layer of a checkpoint in float64: read from its files, and computed on a text.
+"""One attention layer of a checkpoint in float64, read from its files.
 
 Files of BERT are read, as the bundled extract is one, and of our own language models. Any other
 model is measured after its own classes have loaded it: see `state_plane`.
 
 Shapes: T tokens, D width, H heads, d channels of a head.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Callable
@@ -22,7 +20,6 @@ from gating_core.attention import GateConfig
 from gating_core.checks import check_integer, quoted
 
 OptionalTensor = torch.Tensor | None
-EPSILON = 1e-6  # of the norms of our own models
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +85,7 @@ class Layer:
         """Return the states that attention reads, from the residual stream (T, D)."""
         if self.norm is None:
             return stream
-        return functional.rms_norm(stream, (self.width,), self.norm, EPSILON)
+        return functional.rms_norm(stream, (self.width,), self.norm, 1e-6)  # as our own models
 
     def visible(self, position: int, count: int) -> torch.Tensor:
         """(count,) bool: the keys that the query at ``position`` sees."""
@@ -98,34 +95,6 @@ class Layer:
             return seen if self.window is None else seen & (keys > position - self.window)
         reach = count if self.window is None else self.window  # both ways, as transformers has it
         return (keys - position).abs() <= reach
-
-
-# --- On a text ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class LayerPass:
-    """Everything that one layer computes for the T tokens of a text, head by head.
-
-    Attributes:
-        queries: (H, T, d).
-        keys: (H, T, d).
-        values: (H, T, d), as they are mixed.
-        scores: (H, T, T), -inf where a query does not see a key.
-        weights: (H, T, T), the softmax of the scores.
-        gate: (H, T, d or 1), the factors of outputs (or of values, at G2), λ included, or ``None``.
-        mixed: (H, T, d), gated.
-        output: (T, D), after the projection; ``None`` if the layer has none.
-    """
-
-    queries: torch.Tensor
-    keys: torch.Tensor
-    values: torch.Tensor
-    scores: torch.Tensor
-    weights: torch.Tensor
-    gate: OptionalTensor
-    mixed: torch.Tensor
-    output: OptionalTensor
 
 
 def by_head(states: torch.Tensor, weight: torch.Tensor, bias: OptionalTensor) -> torch.Tensor:
@@ -149,39 +118,6 @@ def check_states(layer: Layer, states: torch.Tensor) -> torch.Tensor:
     if not states.isfinite().all():
         raise ValueError("states contains NaN or infinite numbers; all must be finite")
     return states
-
-
-@torch.no_grad()
-def attend(layer: Layer, states: torch.Tensor, strength: float = 1.0) -> LayerPass:
-    """Compute one layer on a text.
-
-    Args:
-        layer: As `read_layer` returns it.
-        states: (T, D), what attention reads: ``layer.read`` of the residual stream.
-        strength: λ from 0 to 1, which multiplies that of the layer's gate; 0 leaves it out.
-    """
-    states = check_states(layer, states)
-    count = len(states)
-    queries = by_head(states, layer.query, layer.query_bias)
-    keys = by_head(states, layer.key, layer.key_bias)
-    values = by_head(states, layer.value, layer.value_bias)
-    seen = torch.stack([layer.visible(i, count) for i in range(count)])
-    scores = (queries @ keys.mT * layer.channels**-0.5).masked_fill(~seen, -torch.inf)
-    weights = scores.softmax(-1)
-    strength, gate = strength * layer.gate_strength, None
-    if strength and layer.gate is not None:
-        logits = by_head(states, layer.gate, layer.gate_bias)
-        gate = factor(layer.sigma(logits), strength)
-        if layer.gates_values:
-            values = values * gate
-    mixed = weights @ values
-    if gate is not None and not layer.gates_values:
-        mixed = mixed * gate
-    output = None
-    if layer.output is not None:
-        output = (mixed @ layer.output.mT).sum(0)
-        output = output if layer.output_bias is None else output + layer.output_bias
-    return LayerPass(queries, keys, values, scores, weights, gate, mixed, output)
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -211,16 +147,23 @@ class Checkpoint:
         width: D, channels of a state.
         heads: H, heads of a layer.
         layers: The number of layers.
+        names: Of the tensors.
 
     Raises:
         ValueError: The files cannot be read, are of another family, or say sizes that do not fit.
+
+    Example:
+        >>> from gating_core.assets import ASSETS
+        >>> checkpoint = open_checkpoint(ASSETS / "models" / "g1_head-0.safetensors")
+        >>> checkpoint.layers, checkpoint.heads
+        (4, 4)
     """
 
     def __init__(self, folder: str | Path) -> None:
         folder = Path(folder)
         try:
             self._file = safe_open(folder / TENSORS if folder.is_dir() else folder, "pt")
-            self._names = {*self._file.keys()}
+            self.names = {*self._file.keys()}
             if folder.is_dir():
                 self.config = json.loads((folder / CONFIG).read_bytes())
                 self.family = str(self.config["model_type"])
@@ -248,16 +191,13 @@ class Checkpoint:
         if self.width % self.heads:
             raise ValueError(f"{CONFIG} says {self.heads} heads for {self.width} channels")
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._names
-
     def tensor(self, name: str, *shape: int) -> torch.Tensor:
         """Read the tensor ``name`` in float64.
 
         ``ValueError`` if it is missing, not of real and finite numbers, or not of that ``shape``,
         in which -1 stands for any size.
         """
-        if name not in self:
+        if name not in self.names:
             raise ValueError(f"there is no tensor {quoted(name)}")
         tensor = self._file.get_tensor(name)
         found = tuple(tensor.shape)
@@ -272,16 +212,7 @@ class Checkpoint:
         return tensor.double()
 
 
-def open_checkpoint(folder: str | Path) -> Checkpoint:
-    """Open a folder with ``config.json`` and safetensors files, or one file of our own models.
-
-    Example:
-        >>> from gating_core.assets import ASSETS
-        >>> checkpoint = open_checkpoint(ASSETS / "models" / "g1_head-0.safetensors")
-        >>> checkpoint.layers, checkpoint.heads
-        (4, 4)
-    """
-    return Checkpoint(folder)
+open_checkpoint = Checkpoint
 
 
 def read_layer(checkpoint: Checkpoint | str | Path, layer: int) -> Layer:
@@ -307,37 +238,38 @@ def read_layer(checkpoint: Checkpoint | str | Path, layer: int) -> Layer:
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = open_checkpoint(checkpoint)
     check_integer("layer", layer, 0, checkpoint.layers - 1)
-    read = _own_layer if checkpoint.family == OURS else _bert_layer
-    return read(checkpoint, layer)
+    width, heads, parts = checkpoint.width, checkpoint.heads, dict[str, Any]()
 
+    def by_output(name: str) -> torch.Tensor:
+        return checkpoint.tensor(name, width, width).reshape(width, heads, -1).movedim(1, 0)
 
-def _bert_layer(c: Checkpoint, number: int) -> Layer:
-    at, width = f"encoder.layer.{number}.attention.", c.width
-    parts: dict[str, Any] = {}
-    for name in PARTS:
-        weight = c.tensor(f"{at}self.{name}.weight", width, width)
-        parts[name] = weight.reshape(c.heads, -1, width)
-        parts[f"{name}_bias"] = c.tensor(f"{at}self.{name}.bias", width).reshape(c.heads, -1)
-    if f"{at}output.dense.weight" in c:  # an extract may do without
-        weight = c.tensor(f"{at}output.dense.weight", width, width)
-        parts["output"] = weight.reshape(width, c.heads, -1).movedim(1, 0)
-        parts["output_bias"] = c.tensor(f"{at}output.dense.bias", width)
-    return Layer(number, causal=False, **parts)
-
-
-def _own_layer(c: Checkpoint, number: int) -> Layer:
-    at, width = f"blocks.{number}.attention.", c.width
-    fused = c.tensor(f"{at}qkv.weight", 3 * width, width).chunk(3)
-    parts: dict[str, Any] = {
-        name: part.reshape(c.heads, -1, width) for name, part in zip(PARTS, fused, strict=True)
-    }
-    weight = c.tensor(f"{at}project.weight", width, width)
-    parts["output"] = weight.reshape(width, c.heads, -1).movedim(1, 0)
-    if c.config.get("gate") is not None:
-        gate = GateConfig(**c.config["gate"])
-        parts["gate"] = c.tensor(f"{at}gate.weight", -1, width).reshape(c.heads, -1, width)
-        parts["gate_bias"] = c.tensor(f"{at}gate.bias", -1).reshape(c.heads, -1)
-        parts["sigma"], parts["gate_strength"] = gate.record.sigma, gate.strength
-        parts["gates_values"] = gate.position == "G2"
-    norm = c.tensor(f"blocks.{number}.norm_attention.weight", width)
-    return Layer(number, norm=norm, window=c.config.get("window"), **parts)
+    if checkpoint.family != OURS:
+        at = f"encoder.layer.{layer}.attention."
+        for name in PARTS:
+            weight = checkpoint.tensor(f"{at}self.{name}.weight", width, width)
+            bias = checkpoint.tensor(f"{at}self.{name}.bias", width)
+            parts |= {
+                name: weight.reshape(heads, -1, width),
+                f"{name}_bias": bias.reshape(heads, -1),
+            }
+        if f"{at}output.dense.weight" in checkpoint.names:  # an extract may do without
+            parts["output"] = by_output(f"{at}output.dense.weight")
+            parts["output_bias"] = checkpoint.tensor(f"{at}output.dense.bias", width)
+        return Layer(layer, causal=False, **parts)
+    at = f"blocks.{layer}.attention."
+    fused = checkpoint.tensor(f"{at}qkv.weight", 3 * width, width).chunk(3)
+    parts = {name: part.reshape(heads, -1, width) for name, part in zip(PARTS, fused, strict=True)}
+    parts["output"] = by_output(f"{at}project.weight")
+    if checkpoint.config.get("gate") is not None:
+        gate = GateConfig(**checkpoint.config["gate"])
+        weight = checkpoint.tensor(f"{at}gate.weight", -1, width)
+        bias = checkpoint.tensor(f"{at}gate.bias", -1)
+        parts |= dict(
+            gate=weight.reshape(heads, -1, width),
+            gate_bias=bias.reshape(heads, -1),
+            sigma=gate.record.sigma,
+            gate_strength=gate.strength,
+            gates_values=gate.position == "G2",
+        )
+    norm = checkpoint.tensor(f"blocks.{layer}.norm_attention.weight", width)
+    return Layer(layer, norm=norm, window=checkpoint.config.get("window"), **parts)

@@ -24,14 +24,7 @@ from gating_core.jets.map_check import cause
 from gating_core.jets.rows import Following, Row, Run
 from gating_core.randomness import generator
 
-MOVES = ("token", "query")
 TOGETHER = 256  # points for which the other tokens are computed once
-# How far ours may be from the recorded output, relative to its largest number, by its precision.
-ALLOWED = {torch.float64: 1e-5, torch.float32: 1e-3}
-ALLOWED_OF_HALVES = 0.1
-ENTROPY_TOLERANCE = 1e-6  # nats
-LARGEST_LOG_FACTOR = 30.0  # of scores, to base 2, either way
-STEPS = 60  # of bisection
 
 
 class _Reached(Exception):
@@ -101,12 +94,12 @@ class StatePlane(torch.nn.Module):
         args, kwargs = _mapped((args, kwargs), lambda x: moved if x is known else x)
         if self.by_rows:
             with Following():
-                out = _first(self.module(*args, **kwargs))
+                out = next(_tensors(self.module(*args, **kwargs)), None)
         else:
             for x in (*args, *kwargs.values()):
                 if hasattr(x, "batch_repeat_interleave"):  # keys and values of earlier tokens
                     x.batch_repeat_interleave(len(state))
-            out = _first(self.module(*args, **kwargs))
+            out = next(_tensors(self.module(*args, **kwargs)), None)
         return self._of_token(out, len(state))[:count]
 
     def _of_token(self, out: Any, count: int) -> Any:
@@ -187,15 +180,16 @@ class StatePlane(torch.nn.Module):
         # Logits are affine in the factor: masks and biases are added to the products.
         one, two = twin.attended(ones), twin.attended(2 * ones)
         slope = torch.where(one.isfinite(), two - one, 0.0)
-        low = torch.full(heads, -LARGEST_LOG_FACTOR, dtype=torch.float64)
+        # Logarithms to base 2 of the factors, halved by bisection 60 times.
+        low = torch.full(heads, -30.0, dtype=torch.float64)
         high = -low
-        for _ in range(STEPS):
+        for _ in range(60):
             middle = (low + high) / 2
             sharper = entropy(one + slope * (2.0 ** middle[..., None] - 1)) < goal
             low, high = torch.where(sharper, low, middle), torch.where(sharper, middle, high)
         factors = 2.0 ** ((low + high) / 2)[..., None, None]
         off = float((entropy(twin.attended(factors)) - goal).abs().max())
-        if not off <= ENTROPY_TOLERANCE:
+        if not off <= 1e-6:
             raise ValueError(
                 f"no factor of the scores of {_named(self.name)} gives its own entropy"
                 f" ({off:.1g} nats off)"
@@ -293,7 +287,7 @@ def state_plane(
         >>> plane.twin(seed=0).is_twin
         True
     """
-    check_choice("moves", moves, MOVES)
+    check_choice("moves", moves, ("token", "query"))
     model = getattr(model, "_orig_mod", model)
     module = _module(model, name)
     if any(x.is_meta for x in module.parameters()):
@@ -381,7 +375,7 @@ def _call(
             got.append(copy.deepcopy((args, kwargs)))
 
     def after(_: Any, args: tuple, kwargs: dict, output: Any) -> None:
-        returned.append(copy.deepcopy(_first(output)))
+        returned.append(copy.deepcopy(next(_tensors(output), None)))
         raise _Reached
 
     training = {x: x.training for x in model.modules()}
@@ -491,7 +485,8 @@ def _checked(plane: StatePlane, output: Any, types: dict[torch.dtype, None]) -> 
     axes, name = plane.axes, _named(plane.name)
     recorded = _widened(output)
     theirs = recorded[[plane.token]] if axes.batch is None else plane._of_token(recorded, 1)
-    allowed = max(ALLOWED.get(x, ALLOWED_OF_HALVES) for x in types)
+    # Relative to the largest number, by precision; of halves .1.
+    allowed = max({torch.float64: 1e-5, torch.float32: 1e-3}.get(x, 0.1) for x in types)
     text = axes.batch is not None and len(axes.token) == 1 and len(plane.states) > 1
     off, problem = torch.inf, ""
     for plane.by_rows in (True, False) if text else (False,):
@@ -529,11 +524,6 @@ def _checked(plane: StatePlane, output: Any, types: dict[torch.dtype, None]) -> 
 
 
 # --- Nested objects -------------------------------------------------------------------------------
-
-
-def _first(output: Any) -> Any:
-    """The first tensor of real numbers in what a module returns."""
-    return next(_tensors(output), None)
 
 
 def _tensors(x: Any) -> Iterator[Any]:

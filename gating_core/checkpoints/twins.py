@@ -10,11 +10,8 @@ values to other tokens. A twin of shuffled text is the head itself on the states
 Shapes: n keys, N points, d channels of a head.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 
@@ -23,7 +20,6 @@ from gating_core.checkpoints.layer import Layer
 from gating_core.randomness import generator
 
 LARGEST_LOG_FACTOR = 30.0  # of scores, to base 2, either way
-LOG_FACTOR_ERROR = 1e-13
 ENTROPY_TOLERANCE = 1e-9  # nats, between the mean entropies of a head and of its twin
 
 
@@ -53,13 +49,15 @@ def sharp_twin(
         raise ValueError("on an attention-weight chart weights are prescribed: no scores")
     own = head_map(layer, states, head, plane, keys=keys)
     draw = generator(seed, f"twin {layer.number}.{head}")
-    drawn = _alone(layer, head)
     query, key = (
         torch.randn(weight[0].shape, generator=draw, dtype=torch.float64)
         * weight.square().mean().sqrt()
         for weight in (layer.query, layer.key)
     )
-    drawn = replace(drawn, query=query[None], key=key[None])
+    of_head = "query_bias key_bias value value_bias output gate gate_bias".split()
+    alone = {name: getattr(layer, name) for name in of_head}
+    alone = {name: x if x is None else x[head : head + 1] for name, x in alone.items()}
+    drawn = replace(layer, query=query[None], key=key[None], **alone)
     twin = head_map(drawn, states, 0, plane, keys=keys)
     twin = replace(twin, gate_logits=own.gate_logits, value_gate=own.value_gate)
     return _as_sharp(twin, float(entropies(own.weights(points)).mean()), points)
@@ -108,14 +106,6 @@ def dealt_twin(head: HeadMap, seed: int = 0, name: str = "") -> HeadMap:
     return replace(head, plain_values=head.plain_values[order], value_gate=gate)
 
 
-def _alone(layer: Layer, head: int) -> Layer:
-    """The layer with one of its heads."""
-    of_head = "query query_bias key key_bias value value_bias output gate gate_bias".split()
-    parts: dict[str, Any] = {name: getattr(layer, name) for name in of_head}
-    parts = {name: x if x is None else x[head : head + 1] for name, x in parts.items()}
-    return replace(layer, **parts)
-
-
 def _as_sharp(head: HeadMap, goal: float, points: torch.Tensor) -> HeadMap:
     """``head`` with its scores multiplied so that their mean entropy at ``points`` is ``goal``.
 
@@ -130,7 +120,7 @@ def _as_sharp(head: HeadMap, goal: float, points: torch.Tensor) -> HeadMap:
 
     found, low, high = 0.0, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR
     if abs(excess(found)) > ENTROPY_TOLERANCE and excess(low) > 0 > excess(high):
-        found = brentq(excess, low, high, xtol=LOG_FACTOR_ERROR)
+        found = brentq(excess, low, high, xtol=1e-13)
     if not abs(excess(found)) <= ENTROPY_TOLERANCE:  # NaN is no entropy, either
         raise ValueError(f"no factor of the scores gives a mean entropy of {goal:.9g} nats")
     return replace(head, sharpness=head.sharpness * 2.0**found)

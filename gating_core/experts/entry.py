@@ -9,8 +9,6 @@ From the inside out: the experts are linear maps of a token, softmax routes amon
 channels and heads (Nguyen et al., arXiv 2602.01468, in our notation).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +18,7 @@ import torch
 
 from gating_core.attention import Attention, AttentionConfig, restore
 from gating_core.attention.gates import Gate
-from gating_core.attention.layer import AttentionLayer, LayerRecord
+from gating_core.attention.layer import LayerRecord
 from gating_core.checks import check_integer, check_weights
 from gating_core.points_last import product
 from gating_core.tasks import make_task
@@ -109,28 +107,16 @@ def entry_tree(
         hidden = block(hidden)
     records: list[LayerRecord] = []
     out = last(hidden, None, True, records).flatten()  # (D,)
-    states = last.read(hidden)
-    return _decomposed(last, hidden, states, records[0].weights[0, :, 0], out, channel)
-
-
-def _decomposed(
-    layer: AttentionLayer,
-    hidden: torch.Tensor,
-    states: torch.Tensor,
-    weights: torch.Tensor,
-    out: torch.Tensor,
-    channel: int,
-) -> EntryTree:
-    """Decompose entry ``channel`` of ``out`` (D,); ``weights`` (H, n) are those of one query."""
-    config, gate = layer.config, layer.gate
+    states, weights = last.read(hidden), records[0].weights[0, :, 0]  # those of one query, (H, n)
+    config, gate = last.config, last.gate
     tokens = states.reshape(-1, config.model_dim)  # (n, D), or (1, D) without tokens
     query = tokens[:1]
-    values = layer.plain_values(states)[0, :, 0]  # (n, D)
+    values = last.plain_values(states)[0, :, 0]  # (n, D)
     value_gates, gates = torch.ones_like(values), torch.ones_like(values[:1])
     added, outside = torch.zeros_like(gates), torch.ones_like(gates)
     position = None if gate is None else gate.config.position
     if gate is not None and position == "G2":
-        value_gates = _factors(gate, values if layer.fixed_values else tokens, values)
+        value_gates = _factors(gate, values if last.fixed_values else tokens, values)
     mixed = weights.unsqueeze(1) @ _by_head(value_gates * values, config.heads)
     mixed = mixed.flatten().unsqueeze(0)  # (1, D)
     if gate is not None and position == "G1":
@@ -141,8 +127,8 @@ def _decomposed(
     if gate is not None and position == "G5":
         outside = _factors(gate, query, mixed)
     projection = torch.eye(config.model_dim, dtype=torch.float64)
-    if layer.projection is not None:
-        projection = layer.projection[0]
+    if last.projection is not None:
+        projection = last.projection[0]
     residual = hidden.reshape(-1, config.model_dim)[:1] * float(config.residual)
     if config.norm == "post":
         raw = (gates * mixed + added) @ projection * outside + residual
@@ -254,10 +240,6 @@ def entry_maps(model: Attention) -> EntryMaps:
 
 # With the data and the training configuration of the default comparison.
 
-POINTS, TEST_POINTS = 256, 768  # of the task
-STEPS = 400
-WEIGHT_DECAY = 0.06
-
 
 def trained_state(config: AttentionConfig, task: str, seed: int) -> dict[str, np.ndarray]:
     """Train one classifier on ``task``, a key of `TASKS`; return its weights by name, (1, ...).
@@ -268,8 +250,8 @@ def trained_state(config: AttentionConfig, task: str, seed: int) -> dict[str, np
     """
     if config.gate is not None:
         config = replace(config, gate=replace(config.gate, strength=1.0))
-    data = make_task(task, POINTS, test_points=TEST_POINTS, seeds=(seed,))
-    *_, last = train_ensemble(config, data, STEPS, Recipe(weight_decay=WEIGHT_DECAY), 1)
+    data = make_task(task, 256, test_points=768, seeds=(seed,))
+    *_, last = train_ensemble(config, data, 400, Recipe(weight_decay=0.06), 1)
     return last.state
 
 

@@ -15,8 +15,6 @@ Shapes: P parameters of W_V and W_O together, N points, D model dimension, H hea
 channels, n tokens or slots, r dimensions that the mixed tokens span.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -34,10 +32,7 @@ from gating_core.attention import (
 from gating_core.attention.gates import GATE_GRANULARITIES
 from gating_core.checks import check_integer, check_number, check_points, check_weights
 
-POINTS_ALONG = 15  # of the grid where the outputs are differentiated
 NULL_SHARE = 1e-12  # of the largest singular value: smaller ones are zero up to rounding
-LEAST_GAP = 100.0  # ratio of the smallest other singular value to the largest null one
-VALUE_NAMES = ("value_map", "values")  # W_V, or the values themselves where they are learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +58,7 @@ class NonIdentifiable:
     def clear(self) -> bool:
         """A gap between both ends that is wide enough to count."""
         smallest, null = self.ends
-        return smallest > LEAST_GAP * null
+        return smallest > 100 * null
 
 
 def non_identifiable_directions(
@@ -117,10 +112,10 @@ def non_identifiable_by_gate(
     share the weights that they have in common.
     """
     gate = config.gate or GateConfig()
-    gate_settings = [(position, each) for position in GATE_POSITIONS for each in GATE_GRANULARITIES]
     gates = {
-        setting: replace(gate, position=setting[0], granularity=setting[1])
-        for setting in gate_settings
+        (position, each): replace(gate, position=position, granularity=each)
+        for position in GATE_POSITIONS
+        for each in GATE_GRANULARITIES
     }
     return {
         setting: non_identifiable_directions(build_attention(replace(config, gate=each), (seed,)))
@@ -130,14 +125,15 @@ def non_identifiable_by_gate(
 
 def default_points(input_dim: int) -> torch.Tensor:
     """The grid (N, input_dim) on [-1, 1]^input_dim where outputs are compared."""
-    axis = torch.linspace(-1, 1, POINTS_ALONG, dtype=torch.float64)
+    axis = torch.linspace(-1, 1, 15, dtype=torch.float64)
     return torch.cartesian_prod(*[axis] * input_dim)
 
 
 def names_between(model: Attention) -> tuple[str, str]:
     """Return the parameters' names of value map and projection of the last layer."""
     own = model.blocks[-1]
-    value = next(name for name in VALUE_NAMES if hasattr(own, name))
+    # Learned values stand in place of W_V.
+    value = next(name for name in ("value_map", "values") if hasattr(own, name))
     prefix = f"layers.{model.config.depth - 1}"
     return f"{prefix}.{value}", f"{prefix}.projection"
 
@@ -254,8 +250,10 @@ def measure_moves(
     for distance in distances:
         changed = moved(model, head, generator, distance)
         value, projection = _between(changed, head)
-        change = torch.stack([_squares(value - start[0]), _squares(projection - start[1])]).sum()
-        size = torch.stack([_squares(each) for each in start]).sum()
+        moves = value - start[0], projection - start[1]
+        change, size = (
+            torch.stack([x.square().sum() for x in part]).sum() for part in (moves, start)
+        )
         experts = (_experts(value, projection) - _experts(*start)).flatten(1).norm(dim=1)
         rows.append(
             (
@@ -279,7 +277,3 @@ def _between(model: Attention, head: int) -> tuple[torch.Tensor, torch.Tensor]:
 def _experts(value: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
     """(d, D or n, D): the rank-one maps of a head's channels."""
     return value.T.unsqueeze(-1) * projection.unsqueeze(1)
-
-
-def _squares(x: torch.Tensor) -> torch.Tensor:
-    return x.square().sum()

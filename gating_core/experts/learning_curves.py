@@ -26,9 +26,7 @@ from gating_core.training.trainer import Trainer, batches_of
 
 CURVES = ASSETS / "experts" / "curves.safetensors"  # bundled
 COUNTS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)  # training points
-TEST_POINTS = 1000
 UNGATED = "ungated"
-LEVEL_RANGE = (0.5, 0.999)  # of accuracy
 BETTER, WORSE, EQUAL, NO_ADVANTAGE, INCONCLUSIVE, FEW = (
     "gated better",
     "ungated better",
@@ -103,7 +101,7 @@ class LearningCurves:
 
     def needed(self, level: float) -> tuple[Needed, Needed]:
         """Return the points that each variant needs for the accuracy ``level``, 0.5 to 0.999."""
-        check_number("level", level, *LEVEL_RANGE)
+        check_number("level", level, 0.5, 0.999)
         ungated, gated = (needed(self.counts, curves, level) for curves in self.accuracy)
         return ungated, gated
 
@@ -209,7 +207,7 @@ def accuracies_at(
     """
     setting = request.setting
     for count in counts:
-        task = make_task(request.task, count, 0.0, TEST_POINTS, setting.seeds, request.label_noise)
+        task = make_task(request.task, count, 0.0, 1000, setting.seeds, request.label_noise)
         accuracy: dict[str, np.ndarray] = {}
         for names in batches_of(setting.configs):
             configs = [setting.configs[name] for name in names]

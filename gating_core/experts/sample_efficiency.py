@@ -31,12 +31,8 @@ from gating_core.records import load_record
 from gating_core.training.trained import MeanInterval, mean_interval
 
 SAMPLES = ASSETS / "experts" / "samples.safetensors"  # bundled
-NOISE_RANGE = (0.01, 3.0)  # of one measurement; outputs are about one
-REPEATS_RANGE = (2, 64)
-DECADES_RANGE = (2, 8)
 MOST_STARTS = 6
 FIRST_STEPS = 50  # of a fit, after which it is continued or restarted
-EXCESS = 4.0  # standard deviations of chi-squared by which a fit may exceed the noise
 
 
 @dataclass(frozen=True)
@@ -56,12 +52,12 @@ class SampleRequest:
     def __post_init__(self) -> None:
         if not isinstance(self.sizes, Sizes):
             raise ValueError(f"sizes is {self.sizes!r}; it must be Sizes")
-        check_number("noise", self.noise, *NOISE_RANGE)
+        check_number("noise", self.noise, 0.01, 3.0)
         for decade in self.decades:
-            check_integer("decades", decade, *DECADES_RANGE)
+            check_integer("decades", decade, 2, 8)
         if len(self.decades) != 2 or self.decades[0] >= self.decades[1]:
             raise ValueError(f"decades is {self.decades!r}; there must be two, and they must rise")
-        check_integer("repeats", self.repeats, *REPEATS_RANGE)
+        check_integer("repeats", self.repeats, 2, 64)
         check_integer("seed", self.seed, 0, 9999)
 
     @property
@@ -119,10 +115,12 @@ class Learned:
     @cached_property
     def slopes(self) -> dict[str, Slope]:
         """The slopes of both errors, by name."""
-        return {name: slope(self.request.counts, getattr(self, name)) for name in ERRORS}
+        return {
+            name: slope(self.request.counts, getattr(self, name))
+            for name in ("expert", "prediction")
+        }
 
 
-ERRORS = ("expert", "prediction")
 ARRAYS = ("expert", "prediction", "excess", "starts", "expert_theory", "prediction_theory", "size")
 
 
@@ -180,7 +178,8 @@ def expert_errors(estimate: torch.Tensor, truth: torch.Tensor) -> np.ndarray:
 
 def most_excess(count: int) -> float:
     """The largest mean square of ``count`` residuals, over the noise's, that noise can explain."""
-    return 1 + EXCESS * (2 / count) ** 0.5
+    # By four standard deviations of chi-squared.
+    return 1 + 4.0 * (2 / count) ** 0.5
 
 
 def learn(
@@ -195,9 +194,7 @@ def learn(
     seeds, sizes = tuple(seeds), request.sizes
     teacher, student = Student(sizes, gate, teaches=True), Student(sizes, gate)
     designs = [make_design(sizes, seed) for seed in seeds]
-    inputs = [
-        torch.stack(parts) for parts in zip(*(design.parts for design in designs), strict=True)
-    ]
+    inputs = [torch.stack(parts) for parts in zip(*designs, strict=True)]
     truths = _drawn(teacher, seeds, "teacher")
     clean = torch.func.vmap(teacher.layer)(truths, *inputs)  # (R, N D)
     deviation = torch.from_numpy(request.deviation(POINTS))
@@ -216,7 +213,7 @@ def learn(
         if not len(retried):
             break
         begin = _drawn(student, seeds, f"start.{start}", levels).flatten(0, 1)
-        fits = least_squares(
+        fitted, costs = least_squares(
             student.layer,
             targets[retried],
             begin[retried],
@@ -224,13 +221,13 @@ def learn(
             FIRST_STEPS,
             progress,
         )
-        excess = fits.costs / (variance[retried] * size)
+        excess = costs / (variance[retried] * size)
         better = excess < best[retried]
-        vectors[retried] = torch.where(better[:, None], fits.vectors, vectors[retried])
+        vectors[retried] = torch.where(better[:, None], fitted, vectors[retried])
         best[retried] = torch.where(better, excess, best[retried])
         starts[retried] += 1
-    fits = least_squares(student.layer, targets, vectors, inputs, progress=progress)
-    vectors, best = fits.vectors, fits.costs / (variance * size)
+    vectors, costs = least_squares(student.layer, targets, vectors, inputs, progress=progress)
+    best = costs / (variance * size)
 
     outputs = torch.func.vmap(student.layer)(vectors, *inputs)
     by_repeat = {

@@ -11,11 +11,10 @@ where G3 and G4 gate the keys and queries that make alpha. Gates are sigmoids of
 their token's state (Qiu et al., arXiv 2505.06708); experts as in Nguyen et al., arXiv 2602.01468.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import torch
 
@@ -52,18 +51,12 @@ class Sizes:
         check_flag("learned_routing", self.learned_routing)
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
+class Design(NamedTuple):
     """The inputs of the layer: ``tokens`` (N, n, D), and maps ``query``, ``key`` (H, D, k)."""
 
     tokens: torch.Tensor
     query: torch.Tensor
     key: torch.Tensor
-
-    @property
-    def parts(self) -> tuple[torch.Tensor, ...]:
-        """Its tensors, in order."""
-        return self.tokens, self.query, self.key
 
 
 def make_design(sizes: Sizes, seed: int, points: int = POINTS) -> Design:
@@ -203,10 +196,6 @@ def expert_maps(value: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
 # --- What theory expects of least squares ---------------------------------------------------------
 
 
-RANK_TOLERANCE = 1e-9  # singular values of a Jacobian, relative to the largest, that count as zero
-MOVED = 1e-6  # share of an expert's derivative in undetermined directions, from which on it counts
-
-
 @dataclass(frozen=True)
 class Expected:
     """Errors for noise of deviation 1 in every output of the design, to first order."""
@@ -225,17 +214,18 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     van der Vaart (1998), Asymptotic Statistics, chapter 5.
     """
     derivative = one_at_a_time(torch.func.jacfwd(student.layer))
-    jacobian = derivative(vector, *design.parts)
+    jacobian = derivative(vector, *design)
     _, values, directions = torch.linalg.svd(jacobian, full_matrices=False)
-    determined = values > RANK_TOLERANCE * values[0]
+    determined = values > 1e-9 * values[0]  # others are zero but for rounding
     rank = int(determined.sum())
-    derivatives = one_at_a_time(torch.func.jacfwd(student.experts))(vector)
-    derivatives = derivatives.flatten(1, 2)  # (E, D D, P)
+    derivatives = one_at_a_time(torch.func.jacfwd(student.experts))(vector).flatten(1, 2)
+    # (E, D D, P)
     # Directions beyond the smaller of N D and P are undetermined, too: they are in the remainder.
     inside = derivatives @ directions[determined].mT
     remainder = derivatives - inside @ directions[determined]
     errors = (inside / values[determined]).square().sum((1, 2)).sqrt()
-    moved = bool(remainder.norm() > MOVED * derivatives.norm())
+    # By more than rounding: a share of the experts' derivatives is in undetermined directions.
+    moved = bool(remainder.norm() > 1e-6 * derivatives.norm())
     return Expected(
         expert=float("inf") if moved else float(errors.mean()),
         prediction=(rank / len(jacobian)) ** 0.5,
@@ -247,17 +237,7 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
 
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-1, 1e-10, 1e8
-EASED, RAISED = 0.3, 4.0  # factors of the damping after an accepted and a rejected step
-SOLVED = 1e-7  # cosine of the angle between the residuals and any column of the Jacobian
 CHUNK_NUMBERS = 400_000  # of the Jacobians computed at a time: they stay in the processor's cache
-
-
-@dataclass(frozen=True, eq=False)
-class Fits:
-    """``vectors`` (B, P) and their ``costs`` (B,): sums of squared residuals."""
-
-    vectors: torch.Tensor
-    costs: torch.Tensor
 
 
 def least_squares(
@@ -267,9 +247,10 @@ def least_squares(
     inputs: Sequence[torch.Tensor] = (),
     steps: int = 150,
     progress: Progress = silent,
-) -> Fits:
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Fit ``model``, a map of one vector (P,) to (K,), to each of ``targets`` (B, K).
 
+    Returns vectors (B, P) and their sums of squared residuals (B,).
     ``model`` gets each problem's own part of ``inputs`` (B, ...) as further arguments. Each problem
     begins at its own row of ``starts`` (B, P), has a damping of its own, and takes at most
     ``steps`` steps; it is solved when its residuals are orthogonal to its Jacobian. ``progress`` is
@@ -302,7 +283,8 @@ def least_squares(
             square = jacobian.mT @ jacobian + damping[batch, None, None] * identity
             slope = (jacobian.mT @ residuals[batch].unsqueeze(-1)).squeeze(-1)
             scale = jacobian.square().sum(-2).sqrt() * costs[batch, None].sqrt()
-            solved[batch] = (slope.abs() <= SOLVED * scale).all(-1)
+            # The cosine of the angle between residuals and each column of the Jacobian is small.
+            solved[batch] = (slope.abs() <= 1e-7 * scale).all(-1)
             new_vectors = vectors[batch] - torch.linalg.solve(square, slope)
             new_residuals = values(new_vectors, *batch_inputs) - targets[batch]
             cost = (new_residuals**2).sum(-1)
@@ -310,8 +292,8 @@ def least_squares(
             vectors[batch] = torch.where(better[:, None], new_vectors, vectors[batch])
             residuals[batch] = torch.where(better[:, None], new_residuals, residuals[batch])
             costs[batch] = torch.where(better, cost, costs[batch])
-            damping[batch] = (damping[batch] * torch.where(better, EASED, RAISED)).clamp(
+            damping[batch] = (damping[batch] * torch.where(better, 0.3, 4.0)).clamp(
                 LEAST_DAMPING, MOST_DAMPING
             )
             progress(None)
-    return Fits(vectors, costs)
+    return vectors, costs

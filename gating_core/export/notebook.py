@@ -1,11 +1,8 @@
 """A notebook that measures a surface again and draws it: a few lines, to be run from the top."""
 
-from __future__ import annotations
-
 import json
 from string import Template
 
-LINE_LIMIT = 25  # of code
 GRID = 61  # points along each side, as `gating_core.measure` takes by default
 
 HEAD = Template("""\
@@ -43,12 +40,12 @@ AT_POINT = Template("""\
 field = measure(surface, torch.tensor([[$u, $v]], dtype=torch.float64)).field
 here, its_error = float(field.gaussian[0]), float(field.gaussian_error[0])
 """)
+# $slack: rounding of other machines, where both errors are 0.
 COMPARED = Template("""\
 ${found}shown, error = $value, $error
 print(f"$quantity {here} ± {its_error}; on the page {shown} ± {error}")
 assert abs(here - shown) <= its_error + error + $slack
 """)
-SLACK = 1e-9  # rounding of other machines, where both errors are 0
 
 
 def notebook_text(
@@ -90,7 +87,7 @@ def notebook_text(
             4,
             "code",
             COMPARED.substitute(
-                found=found, quantity=quantity, value=value, error=error, slack=SLACK
+                found=found, quantity=quantity, value=value, error=error, slack=1e-9
             ),
         ),
     ]

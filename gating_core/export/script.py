@@ -7,8 +7,6 @@ computes (in its row of `GATE_KINDS`).
 S seeds, T snapshots; tensors in the file have the seeds as their leading axis.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -29,7 +27,6 @@ from gating_core.training.trained import TrainedEnsemble
 
 
 HISTORY = ("steps", "train_loss", "train_accuracy", "test_accuracy")
-STATE = "state."  # what the names of weights begin with
 
 
 def weights_file(
@@ -42,7 +39,7 @@ def weights_file(
     """
     if task.seeds != ensemble.seeds:
         raise ValueError(f"task has the seeds {task.seeds}; it must have {ensemble.seeds}")
-    tensors = {f"{STATE}{name}": array for name, array in ensemble.state.items()}
+    tensors = {f"state.{name}": array for name, array in ensemble.state.items()}
     tensors |= {name: getattr(ensemble, name) for name in HISTORY}
     for part, points, labels in (
         ("train", task.train_points, task.train_labels),
@@ -75,9 +72,7 @@ def log_csv(ensembles: Mapping[str, TrainedEnsemble]) -> str:
 # --- The program ----------------------------------------------------------------------------------
 
 
-LINE_LENGTH = 100
 WEIGHTS_NAME = "model.safetensors"
-PLAIN_NAME = re.compile(r"[\w-]+\.safetensors", re.ASCII)
 WHERE = {
     "G1": "after attention",
     "G2": "on the values",
@@ -85,14 +80,6 @@ WHERE = {
     "G4": "on the queries",
     "G5": "after the output projection",
 }
-NORM_TEXTS = {
-    "none": "",
-    "pre": "RMSNorm before query and gate",
-    "post": "RMSNorm after each layer",
-}
-
-SINK_TEXTS = {"none": "", "zero": "sink logit 0", "learned": "learned sink logit for each head"}
-
 SCRIPT = Template('''\
 """One trained attention model in plain PyTorch: seed $seed, after $steps steps of training.
 
@@ -255,9 +242,11 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
         raise ValueError(problem)
     if seed not in ensemble.seeds:
         raise ValueError(f"seed is {seed!r}; it must be one of {ensemble.seeds}")
-    if not PLAIN_NAME.fullmatch(weights_name):
+    if not re.fullmatch(r"[\w-]+\.safetensors", weights_name, re.ASCII):
         raise ValueError(f"weights_name is {weights_name!r}; it must be like {WEIGHTS_NAME!r}")
-    kind = (config.gate or GateConfig()).record
+    kind, attend = (config.gate or GateConfig()).record, ATTEND[config.source]
+    if config.sink != "none":
+        attend = SINK_SCRIPT + attend.replace("logits.softmax(-1)", "beside_sink(logits, w)")
     return SCRIPT.substitute(
         seed=seed,
         steps=int(ensemble.steps[-1]),
@@ -265,7 +254,7 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
         description=_description(config),
         sigma=kind.script,
         gated="x + strength * value" if kind.additive else "x * (1 - strength + strength * value)",
-        attend=_attend(config),
+        attend=attend,
     )
 
 
@@ -278,14 +267,6 @@ def script_problem(config: AttentionConfig) -> str | None:
     return None
 
 
-def _attend(config: AttentionConfig) -> str:
-    """The mechanism's function, beside a sink if the model has one."""
-    text = ATTEND[config.source]
-    if config.sink == "none":
-        return text
-    return SINK_SCRIPT + text.replace("logits.softmax(-1)", "beside_sink(logits, w)")
-
-
 def _description(config: AttentionConfig) -> str:
     """One sentence: the mechanism, its size and its parts."""
     parts = [
@@ -294,9 +275,11 @@ def _description(config: AttentionConfig) -> str:
         _gate_description(config),
     ]
     parts += ["output projection"] * config.output_projection + ["residual"] * config.residual
-    parts += [NORM_TEXTS[config.norm], SINK_TEXTS[config.sink]]
+    norms = {"pre": "RMSNorm before query and gate", "post": "RMSNorm after each layer"}
+    sinks = {"zero": "sink logit 0", "learned": "learned sink logit for each head"}
+    parts += [norms.get(config.norm, ""), sinks.get(config.sink, "")]
     sizes = f"D = {config.model_dim}, n = {config.value_count}"
-    return fill(f"{config.layer.title}: {', '.join(filter(None, parts))}. {sizes}.", LINE_LENGTH)
+    return fill(f"{config.layer.title}: {', '.join(filter(None, parts))}. {sizes}.", 100)
 
 
 def _gate_description(config: AttentionConfig) -> str:

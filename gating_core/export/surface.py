@@ -24,14 +24,12 @@ LONGEST_MM = 100.0  # the longest side of a solid
 THICKNESS_MM = 2.0  # of a sheet that is 100 mm long
 LOWEST_MM = 1e-3  # height of a facet of a solid: of a lower one no reader has the normal
 STL_HEADER = 80  # bytes
-FLOAT32_UNIT = 2.0**-24
-FAR = 1e-5  # of a sheet's extent: where its points would be rounded by more it is moved
+# Units in the last place of single precision, as a share of a sheet's extent: where its points
+# would be rounded by more it is moved.
+FAR = 2.0**24 * 1e-5
 PICTURE = (3000, 2250)  # pixels
-PICTURE_DPI = 300
-LINES = 11  # of the chart, each way, in a picture
 UNKNOWN = np.array([201, 201, 201], np.uint8)  # the colour of a point without a number
 CORNERS = np.array([[0, 1, 3], [0, 3, 2]])  # two triangles of a cell's four corners, row by row
-METRES = LONGEST_MM / 1000  # glTF is in metres, with y upwards
 FLOAT, UNSIGNED_INT, ARRAY, ELEMENTS = 5126, 5125, 34962, 34963  # of glTF
 
 
@@ -87,7 +85,7 @@ class Surface:
     def centre(self) -> np.ndarray:
         """(3,): what files in single precision leave out, 0 but for a sheet far from the origin."""
         low, high = self.mesh.vertices.min(0), self.mesh.vertices.max(0)
-        far = np.maximum(abs(low), abs(high)).max() * FLOAT32_UNIT > FAR * (high - low).max()
+        far = np.maximum(abs(low), abs(high)).max() > FAR * (high - low).max()
         return (low + high) / 2 if far else np.zeros(3)
 
     def per_vertex(self, field: np.ndarray) -> np.ndarray:
@@ -293,29 +291,28 @@ def glb_file(surface: Surface) -> bytes:
     accessors: list[dict[str, Any]] = []
     offset = 0
     for name, array in arrays.items():
+        numbers = name == "indices"
         views.append(
             {
                 "buffer": 0,
                 "byteOffset": offset,
                 "byteLength": array.nbytes,
-                "target": ELEMENTS if name == "indices" else ARRAY,
+                "target": ELEMENTS if numbers else ARRAY,
             }
         )
-        accessor = {
-            "bufferView": len(accessors),
-            "count": array.size,
-            "componentType": FLOAT,
-            "type": "SCALAR",
-        }
-        if array.ndim == 2 and name != "indices":
-            accessor |= {"count": len(array), "type": "VEC3"}
-        if name == "indices":
-            accessor["componentType"] = UNSIGNED_INT
-        if name == "POSITION":
-            accessor |= {"min": array.min(0).tolist(), "max": array.max(0).tolist()}
-        accessors.append(accessor)
+        accessors.append(
+            {
+                "bufferView": len(accessors),
+                "count": array.size if numbers else len(array),
+                "componentType": UNSIGNED_INT if numbers else FLOAT,
+                "type": "VEC3" if array.ndim == 2 and not numbers else "SCALAR",
+            }
+        )
         offset += array.nbytes
-    size = METRES / max(float(np.ptp(mesh.vertices, 0).max()), 1e-30)
+    places = arrays["POSITION"]
+    accessors[0] |= {"min": places.min(0).tolist(), "max": places.max(0).tolist()}
+    # In metres, with y upwards.
+    size = LONGEST_MM / 1000 / max(float(np.ptp(mesh.vertices, 0).max()), 1e-30)
     matrix = [size, 0, 0, 0, 0, 0, -size, 0, 0, size, 0, 0, 0, 0, 0, 1]  # column by column
     attributes = {name: index for index, name in enumerate(arrays) if name != "indices"}
     tree: dict[str, Any] = {
@@ -362,7 +359,7 @@ def picture_file(surface: Surface, progress: Progress = silent) -> bytes:
     pixels = picture_pixels(surface, progress)
     about, out = PngImagePlugin.PngInfo(), io.BytesIO()
     about.add_text("Description", surface.about)
-    Image.fromarray(pixels).save(out, "PNG", pnginfo=about, dpi=(PICTURE_DPI, PICTURE_DPI))
+    Image.fromarray(pixels).save(out, "PNG", pnginfo=about, dpi=(300, 300))
     return out.getvalue()
 
 
@@ -397,7 +394,26 @@ def picture_pixels(
         # before the sheet
         drawn.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(-2, -8)
         if bar:
-            _add_colour_bar(plotter, pyvista, colours)
+            # The table with its title, and texts at its ticks.
+            actor = pyvista.DataSetMapper(pyvista.PolyData(np.zeros((1, 3))))
+            actor.lookup_table = pyvista.LookupTable(
+                values=np.c_[colours.table, np.full(256, 255)],
+                scalar_range=(colours.low, colours.high),
+                annotations=dict(colours.ticks),
+            )
+            plotter.add_scalar_bar(
+                title=colours.title,
+                mapper=actor,
+                n_labels=0,
+                color="black",
+                title_font_size=56,
+                label_font_size=48,
+                width=0.5,
+                height=0.09,
+                position_x=0.25,
+                position_y=0.05,
+                unconstrained_font_size=True,
+            )
         plotter.view_vector(surface.eye, viewup=(0, 0, 1))
         plotter.camera.zoom(1.15)
         plotter.enable_anti_aliasing("msaa", multi_samples=4)
@@ -415,33 +431,10 @@ def _grid_lines(surface: Surface) -> np.ndarray:
     number, edges = np.arange(rows * columns).reshape(rows, columns), []
     for beside, along in ((cells, number), (cells.T, number.T)):
         edge = np.pad(beside, ((0, 1), (0, 0))) | np.pad(beside, ((1, 0), (0, 0)))
-        for at in np.linspace(0, len(along) - 1, LINES).round().astype(int):
+        # Eleven lines of the chart, each way.
+        for at in np.linspace(0, len(along) - 1, 11).round().astype(int):
             edges.append(np.stack([along[at, :-1], along[at, 1:]], 1)[edge[at]])
     return np.concatenate(edges)
-
-
-def _add_colour_bar(plotter: Any, pyvista: Any, colours: Colours) -> None:
-    """Add a bar of the table, with its title, and texts at its ticks."""
-    table = pyvista.LookupTable(
-        values=np.c_[colours.table, np.full(256, 255)],
-        scalar_range=(colours.low, colours.high),
-        annotations=dict(colours.ticks),
-    )
-    actor = pyvista.DataSetMapper(pyvista.PolyData(np.zeros((1, 3))))
-    actor.lookup_table = table
-    plotter.add_scalar_bar(
-        title=colours.title,
-        mapper=actor,
-        n_labels=0,
-        color="black",
-        title_font_size=56,
-        label_font_size=48,
-        width=0.5,
-        height=0.09,
-        position_x=0.25,
-        position_y=0.05,
-        unconstrained_font_size=True,
-    )
 
 
 def _poly_data(surface: Surface) -> Any:

@@ -10,8 +10,6 @@ does not.
 N points, S seeds. Errors are `OwnDataError`: one sentence with row and column where there is one.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -41,15 +39,11 @@ LARGEST_NUMBER = 1e100  # so that differences stay finite
 LONGEST_LABEL = 40
 LONGEST_QUOTE = 30  # characters of a cell that a sentence repeats
 MOST_QUOTES = 6  # column names that a sentence repeats
-SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
 MINUS = str.maketrans("−–", "--")  # U+2212 and the dash that word processors make of a hyphen
 SIGN = "[+−–-]?"
 THOUSANDS = re.compile(SIGN + r"[1-9]\d{0,2}[.,]\d{3}")  # or three decimals
 BELOW_THOUSAND = re.compile(SIGN + r"\d{1,3}")
-GROUPED = re.compile(SIGN + r"\d+(?:[.,'’ ]\d+)+")  # digits with some separators
-CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # bytes that no text file has
 BAD_BYTE = re.compile("[\udc80-\udcff]")  # as Python decodes a byte that is not UTF-8
-UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files of that encoding begin
 
 
 class OwnDataError(ValueError):
@@ -63,19 +57,6 @@ class OwnDataError(ValueError):
             [f"row {row}"] * (row is not None) + [f"column {column}"] * (column is not None)
         )
         super().__init__(f"{cell}: {reason}" if cell else reason)
-        self.reason = reason
-        self.row = row
-        self.column = column
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledPoints:
-    """The table read: points (N, 2) float64, and labels (N,) int64 as indices of ``names``."""
-
-    points: np.ndarray
-    labels: np.ndarray
-    names: tuple[str, ...]  # in order of number, or of the alphabet
-    remark: str = ""  # one sentence, where a point or comma could also separate thousands
 
 
 class _Cells(NamedTuple):
@@ -92,14 +73,29 @@ def quote(text: str) -> str:
     return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…")
 
 
-def read_table(source: bytes | str) -> LabelledPoints:
-    """The points and their classes, at most 5,000 and 4; `OwnDataError` for any other table.
+def read_table(source: bytes | str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], str]:
+    """Return points (N, 2), labels (N,) as indices of names, the names, and a remark.
+
+    At most 5,000 points and 4 classes, in order of number, or of the alphabet; `OwnDataError` for
+    any other table. The remark is a sentence where a point or comma could also separate thousands.
 
     Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class, however
     many digits others have.
     """
     text, delimiter = _delimited(_text(source))
-    cells = _cells(text, delimiter)
+    rows = _rows(text, delimiter)
+    header_row, header = next(rows, (None, []))
+    if header_row is None:
+        raise OwnDataError("there is nothing in it; it needs a first row x,y,label and points")
+    indices = _column_indices(header, header_row)
+    cells: list[_Cells] = []
+    for row, fields in rows:
+        if len(fields) != len(header):
+            reason = f"the number of fields is {len(fields)}; in the first row it is {len(header)}"
+            raise OwnDataError(reason, row)
+        if len(cells) == MOST_POINTS:
+            raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
+        cells.append(_Cells(row, *(fields[index] for index in indices)))
     remark = ""
     if any("." in c.x + c.y for c in cells):
         remark = _thousands_remark(cells, ".", "point")
@@ -110,7 +106,7 @@ def read_table(source: bytes | str) -> LabelledPoints:
         ]
     numbers = [(_number(c.row, "x", c.x), _number(c.row, "y", c.y)) for c in cells]
     points = np.array(numbers, dtype=np.float64).reshape(-1, 2)
-    return LabelledPoints(points, *_classes(cells), remark)
+    return points, *_classes(cells), remark
 
 
 def _thousands_remark(cells: list[_Cells], mark: str, name: str) -> str:
@@ -137,26 +133,7 @@ def _thousands_remark(cells: list[_Cells], mark: str, name: str) -> str:
 def _pointed(text: str) -> str:
     """``text`` with a decimal point where a number has a decimal comma."""
     pointed = text.replace(",", ".")
-    is_decimal = text.count(",") == 1 and _as_float(pointed) is not None
-    return pointed if is_decimal else text
-
-
-def _cells(text: str, delimiter: str) -> list[_Cells]:
-    """The cells of every point, stripped of blanks."""
-    rows = _rows(text, delimiter)
-    header_row, header = next(rows, (None, []))
-    if header_row is None:
-        raise OwnDataError("there is nothing in it; it needs a first row x,y,label and points")
-    indices = _column_indices(header, header_row)
-    cells: list[_Cells] = []
-    for row, fields in rows:
-        if len(fields) != len(header):
-            reason = f"the number of fields is {len(fields)}; in the first row it is {len(header)}"
-            raise OwnDataError(reason, row)
-        if len(cells) == MOST_POINTS:
-            raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
-        cells.append(_Cells(row, *(fields[index] for index in indices)))
-    return cells
+    return pointed if text.count(",") == 1 and _as_float(pointed) is not None else text
 
 
 def _text(source: bytes | str) -> str:
@@ -164,9 +141,9 @@ def _text(source: bytes | str) -> str:
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
     if len(data) > LARGEST_BYTES:
         raise OwnDataError(f"the size is {len(data):,} bytes; at most 1 MB is read")
-    if data.startswith(UTF16):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16
         raise _not_utf8(data[0], 1)
-    if control := CONTROL.search(data):
+    if control := re.search(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", data):
         raise OwnDataError(
             f"this is not a CSV file: byte 0x{control[0][0]:02x} does not occur in text"
         )
@@ -205,7 +182,7 @@ def _delimited(text: str) -> tuple[str, str]:
     That is what the line says, or what gives the first row most of the columns needed, or else most
     fields.
     """
-    if said := SEPARATOR_LINE.match(text):
+    if said := re.match(r'"?sep=(.)"?[ \t]*(?:\r\n|\r|\n|\Z)', text, re.IGNORECASE):
         if said[1] not in DELIMITERS:
             raise OwnDataError(f"fields are separated by {said[1]!r}; separate them by , or ;")
         return text[said.end() :], said[1]
@@ -239,7 +216,7 @@ def _number(row: int, column: str, text: str) -> float:
     value = _as_float(text)
     if value is None:
         hint = "; write decimals with a point, and thousands without a separator, as in 1250.5"
-        hint *= GROUPED.fullmatch(text) is not None
+        hint *= re.fullmatch(SIGN + r"\d+(?:[.,'’ ]\d+)+", text) is not None  # with separators
         raise OwnDataError(f"{quote(text)} is not a number{hint}", row, column)
     if not math.isfinite(value):
         raise OwnDataError(f"{quote(text)} is not a finite number", row, column)
@@ -294,9 +271,7 @@ def _classes(cells: list[_Cells]) -> tuple[np.ndarray, tuple[str, ...]]:
 
 TASK_NAME = "own"
 FEWEST_POINTS, FEWEST_CLASSES = 8, 2
-CLASS_NAMES = ("0", "1", "2", "3")
 SMALLEST_SPREAD = 1e-9  # of the largest coordinate: below, rounding would move the points visibly
-NARROWEST = 0.1  # of the wider direction: below, each direction is scaled by itself
 TRAIN_SHARE = 0.7
 
 
@@ -335,8 +310,7 @@ def parse_csv(source: bytes | str) -> OwnData:
     Columns x, y and label, see ``gating_core.tasks.own``; labels are words or numbers. From 8 to
     5,000 points of 2 to 4 classes. Raises `OwnDataError` for anything else.
     """
-    table = read_table(source)
-    originals, labels, names = table.points, table.labels, table.names
+    originals, labels, names, remark = read_table(source)
     _check_enough(labels, names)
     low = originals.min(0)
     extent = originals.max(0) - low
@@ -344,31 +318,22 @@ def parse_csv(source: bytes | str) -> OwnData:
         raise OwnDataError("all points lie at one spot, or too close to it to tell them apart")
     half_widths = np.full(2, extent.max() / 2)
     told_apart = extent > np.maximum(SMALLEST_SPREAD * np.abs(originals).max(0), 1 / LARGEST_NUMBER)
-    if told_apart.all() and extent.min() < NARROWEST * extent.max():
+    # Each direction is scaled by itself where one is less than a tenth of the other.
+    if told_apart.all() and extent.min() < 0.1 * extent.max():
         half_widths = extent / 2
     # From the corner first: the result is in [-1, 1], however it rounds.
     points = (originals - low) / half_widths - extent / 2 / half_widths
-    return OwnData(
-        points, labels, names, originals, low + extent / 2, half_widths, remark=table.remark
-    )
+    return OwnData(points, labels, names, originals, low + extent / 2, half_widths, remark=remark)
 
 
-def _example() -> str:
-    """Eighty seeds of a sunflower, in centimetres: the inner ones are ripe."""
-    rows = [",".join(COLUMNS)]
-    for index in range(80):
-        radius, angle = math.sqrt(index / 4), index * math.pi * (3 - math.sqrt(5))
-        x, y = 12 + radius * math.cos(angle), 7 + radius * math.sin(angle)
-        rows.append(f"{x:.2f},{y:.2f},{'ripe' if radius < 3.2 else 'unripe'}")
-    return "\n".join(rows) + "\n"
+# Eighty seeds of a sunflower, in centimetres: the inner ones are ripe.
+EXAMPLE_CSV = "x,y,label\n" + "".join(
+    f"{12 + r * math.cos(a):.2f},{7 + r * math.sin(a):.2f},{'ripe' if r < 3.2 else 'unripe'}\n"
+    for r, a in ((math.sqrt(i / 4), i * math.pi * (3 - math.sqrt(5))) for i in range(80))
+)
 
 
-EXAMPLE_CSV = _example()
-
-
-def drawn_data(
-    points: np.ndarray, labels: Sequence[int], names: Sequence[str] = CLASS_NAMES
-) -> OwnData:
+def drawn_data(points: np.ndarray, labels: Sequence[int], names: Sequence[str]) -> OwnData:
     """Points (N, 2) drawn in the square, with labels that are indices of ``names``; not scaled.
 
     Names that no point has are dropped; the others keep their colours. Raises `OwnDataError` as

@@ -139,166 +139,95 @@ def _with_label_noise(
 # apart from the tails of the blobs.
 
 
-CIRCLE_RADIUS = math.sqrt(2 / math.pi)  # the disc has half the square's area
-MOONS_CENTRE, MOONS_HALF_WIDTH = (0.5, 0.25), 1.75  # scikit-learn's moons span [-1, 2] x [-.5, 1]
-MOON_POINTS = 1_000_000  # to choose from: neighbours on an arc are 4e-6 apart
-OFFSET_NORMAL, OFFSET = (0.5, 1.0), 0.3  # passes the origin at a distance of .27
-SPIRAL_TURNS, SPIRAL_START = 1.75, 0.1  # the arms begin apart, at this distance from the origin
-RING_WIDTH = 1 / 3  # wider than make_circles' two thin rings, and one more: harder than the disc
-FIELD_WIDTH = 0.5
-ISLAND_CENTRES, ISLAND_RADIUS = ((0.45, 0.4), (-0.45, -0.4)), 0.38
-TRIANGLE = ((0.0, 0.55), (-0.55, -0.4), (0.55, -0.4))
-QUADRANTS = ((0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.5, -0.5))
-BLOB_DEVIATION = 0.17  # a point in about a hundred is nearer to another blob's centre
-
-BOUNDARIES = ("straight", "curved", "pieces")
-
 Sample = tuple[np.ndarray, np.ndarray]
-Rule = Callable[[torch.Generator, int], Sample]
 
 
 @dataclass(frozen=True)
 class TaskKind:
-    """A task: ``rule`` draws points and labels, which count from 0 to ``class_count`` - 1.
+    """A task: ``rule`` draws points and labels, which count from 0 to ``class_count`` - 1."""
 
-    ``boundary`` is one of `BOUNDARIES`. "straight": one straight line parts the two classes.
-    "pieces": pieces of straight lines part more than two classes, and one line parts any two of
-    them. "curved": no straight line parts the classes; the boundary is curved, bent or crosses
-    itself.
-    """
-
-    rule: Rule
-    boundary: str
+    rule: Callable[[torch.Generator, int], Sample]
     class_count: int = 2
 
-    def __post_init__(self) -> None:
-        check_choice("boundary", self.boundary, BOUNDARIES)
+
+def _square(label: Callable[[np.ndarray], np.ndarray]) -> TaskKind:
+    """Points spread evenly over the square, of class 1 where ``label`` of points (N, 2) is true."""
+
+    def rule(rng: torch.Generator, count: int) -> Sample:
+        points = 2 * torch.rand(count, 2, generator=rng, dtype=torch.float64).numpy() - 1
+        return points, label(points)
+
+    return TaskKind(rule)
 
 
-def _square(rng: torch.Generator, count: int) -> np.ndarray:
-    return 2 * torch.rand(count, 2, generator=rng, dtype=torch.float64).numpy() - 1
-
-
-def linear(rng: torch.Generator, count: int) -> Sample:
-    """Above or below the diagonal: a straight boundary through the origin."""
-    points = _square(rng, count)
-    return points, points.sum(-1) > 0
-
-
-def offset(rng: torch.Generator, count: int) -> Sample:
-    """A straight boundary that misses the origin: about two thirds lie below it."""
-    points = _square(rng, count)
-    return points, points @ OFFSET_NORMAL > OFFSET
-
-
-def xor(rng: torch.Generator, count: int) -> Sample:
-    """Opposite quadrants belong together."""
-    points = _square(rng, count)
-    return points, points.prod(-1) > 0
-
-
-def circle(rng: torch.Generator, count: int) -> Sample:
-    """Inside or outside a disc of half the square's area."""
-    points = _square(rng, count)
-    return points, np.linalg.norm(points, axis=-1) < CIRCLE_RADIUS
-
-
-def moons(rng: torch.Generator, count: int) -> Sample:
-    """Two interleaved half circles (scikit-learn's ``make_moons``, scaled to the square)."""
-    points, labels = _moons()
+def _moons(rng: torch.Generator, count: int) -> Sample:
+    points, labels = _many_moons()
     # scikit-learn spaces them evenly: training and test points of one count would be the same.
     chosen = torch.randint(len(points), (count,), generator=rng).numpy()
     return points[chosen], labels[chosen]
 
 
 @cache
-def _moons() -> Sample:
-    """Many, evenly spaced."""
+def _many_moons() -> Sample:
+    """A million, evenly spaced: neighbours on an arc are 4e-6 apart."""
     from sklearn.datasets import make_moons  # here: a second to import, for three tasks alone
 
-    points, labels = make_moons(MOON_POINTS, shuffle=False)
-    return (points - MOONS_CENTRE) / MOONS_HALF_WIDTH, labels
+    points, labels = make_moons(1_000_000, shuffle=False)  # they span [-1, 2] x [-.5, 1]
+    return (points - (0.5, 0.25)) / 1.75, labels
 
 
-def spiral(rng: torch.Generator, count: int) -> Sample:
-    """Two arms that wind round each other, half a turn apart."""
+def _spiral(rng: torch.Generator, count: int) -> Sample:
     labels = torch.randint(2, (count,), generator=rng).numpy()
     along = torch.rand(count, generator=rng, dtype=torch.float64).numpy()
-    radius = SPIRAL_START + (1 - SPIRAL_START) * along
-    angle = math.tau * SPIRAL_TURNS * radius + math.pi * labels
+    radius = 0.1 + (1 - 0.1) * along  # the arms begin apart
+    angle = math.tau * 1.75 * radius + math.pi * labels
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], -1), labels
 
 
-def checkerboard(rng: torch.Generator, count: int) -> Sample:
-    """Four by four fields in turn."""
-    points = _square(rng, count)
-    return points, np.floor(points / FIELD_WIDTH).sum(-1) % 2 == 1
+def _blobs(*centres: tuple[float, float]) -> TaskKind:
+    """A Gaussian blob at each centre: a point in about a hundred is nearer to another's."""
 
+    def rule(rng: torch.Generator, count: int) -> Sample:
+        from sklearn.datasets import make_blobs  # here: as above
 
-def rings(rng: torch.Generator, count: int) -> Sample:
-    """A disc and two rings round it in turn, the corners outside them all."""
-    points = _square(rng, count)
-    return points, np.floor(np.linalg.norm(points, axis=-1) / RING_WIDTH) % 2 == 0
+        state = int(torch.randint(2**31 - 1, (), generator=rng))
+        centers = np.array(centres)
+        points, labels = make_blobs(count, centers=centers, cluster_std=0.17, random_state=state)
+        return points, labels
 
-
-def islands(rng: torch.Generator, count: int) -> Sample:
-    """Two discs, and the rest of the square."""
-    points = _square(rng, count)
-    nearest = np.minimum(*(np.linalg.norm(points - c, axis=-1) for c in ISLAND_CENTRES))
-    return points, nearest < ISLAND_RADIUS
-
-
-def sine(rng: torch.Generator, count: int) -> Sample:
-    """Above or below the curve y = ⅔ sin(πx)."""
-    points = _square(rng, count)
-    return points, points[:, 1] > 2 / 3 * np.sin(math.pi * points[:, 0])
-
-
-def cubic(rng: torch.Generator, count: int) -> Sample:
-    """Above or below the curve y = 2x³ - x."""
-    points = _square(rng, count)
-    return points, points[:, 1] > 2 * points[:, 0] ** 3 - points[:, 0]
-
-
-def bend(rng: torch.Generator, count: int) -> Sample:
-    """Above or below the bent line y = 2|x| - 1."""
-    points = _square(rng, count)
-    return points, points[:, 1] > 2 * np.abs(points[:, 0]) - 1
-
-
-def blobs3(rng: torch.Generator, count: int) -> Sample:
-    """Three Gaussian blobs at the corners of a triangle (scikit-learn's ``make_blobs``)."""
-    return _blobs(rng, count, TRIANGLE)
-
-
-def blobs4(rng: torch.Generator, count: int) -> Sample:
-    """Four Gaussian blobs, one in each quadrant."""
-    return _blobs(rng, count, QUADRANTS)
-
-
-def _blobs(rng: torch.Generator, count: int, centres: tuple[tuple[float, float], ...]) -> Sample:
-    from sklearn.datasets import make_blobs  # here: as above
-
-    state = int(torch.randint(2**31 - 1, (), generator=rng))
-    points, labels = make_blobs(
-        count, centers=np.array(centres), cluster_std=BLOB_DEVIATION, random_state=state
-    )
-    return points, labels
+    return TaskKind(rule, len(centres))
 
 
 TASKS: dict[str, TaskKind] = {
-    "linear": TaskKind(linear, "straight"),
-    "offset": TaskKind(offset, "straight"),
-    "xor": TaskKind(xor, "curved"),
-    "circle": TaskKind(circle, "curved"),
-    "moons": TaskKind(moons, "curved"),
-    "spiral": TaskKind(spiral, "curved"),
-    "checkerboard": TaskKind(checkerboard, "curved"),
-    "rings": TaskKind(rings, "curved"),
-    "islands": TaskKind(islands, "curved"),
-    "sine": TaskKind(sine, "curved"),
-    "cubic": TaskKind(cubic, "curved"),
-    "abs": TaskKind(bend, "curved"),
-    "blobs3": TaskKind(blobs3, "pieces", 3),
-    "blobs4": TaskKind(blobs4, "pieces", 4),
+    # Above or below the diagonal: a straight boundary through the origin.
+    "linear": _square(lambda p: p.sum(-1) > 0),
+    # A straight boundary that passes the origin at a distance of .27: two thirds lie below it.
+    "offset": _square(lambda p: p @ (0.5, 1.0) > 0.3),
+    # Opposite quadrants belong together.
+    "xor": _square(lambda p: p.prod(-1) > 0),
+    # Inside or outside a disc of half the square's area.
+    "circle": _square(lambda p: np.linalg.norm(p, axis=-1) < math.sqrt(2 / math.pi)),
+    # Two interleaved half circles (scikit-learn's `make_moons`, scaled to the square).
+    "moons": TaskKind(_moons),
+    # Two arms that wind round each other, half a turn apart.
+    "spiral": TaskKind(_spiral),
+    # Four by four fields in turn.
+    "checkerboard": _square(lambda p: np.floor(p / 0.5).sum(-1) % 2 == 1),
+    # A disc and two rings round it in turn, the corners outside them all. Wider than make_circles'
+    # two thin rings, and one more: harder than the disc.
+    "rings": _square(lambda p: np.floor(np.linalg.norm(p, axis=-1) / (1 / 3)) % 2 == 0),
+    # Two discs, and the rest of the square.
+    "islands": _square(
+        lambda p: (np.linalg.norm(p[:, None] - ((0.45, 0.4), (-0.45, -0.4)), axis=-1) < 0.38).any(1)
+    ),
+    # Above or below the curve y = ⅔ sin(πx).
+    "sine": _square(lambda p: p[:, 1] > 2 / 3 * np.sin(math.pi * p[:, 0])),
+    # Above or below the curve y = 2x³ - x.
+    "cubic": _square(lambda p: p[:, 1] > 2 * p[:, 0] ** 3 - p[:, 0]),
+    # Above or below the bent line y = 2|x| - 1.
+    "abs": _square(lambda p: p[:, 1] > 2 * np.abs(p[:, 0]) - 1),
+    # Gaussian blobs (scikit-learn's `make_blobs`) at the corners of a triangle, and one in each
+    # quadrant.
+    "blobs3": _blobs((0.0, 0.55), (-0.55, -0.4), (0.55, -0.4)),
+    "blobs4": _blobs((0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.5, -0.5)),
 }

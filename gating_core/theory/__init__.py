@@ -21,7 +21,6 @@ from gating_core.theory.conic import (
     with_exponents,
 )
 from gating_core.theory.curvature_formula import (
-    CurvatureTerms,
     GatedSheet,
     WithError,
     curvature_terms,
@@ -103,7 +102,6 @@ __all__ = [
     "VERDICTS",
     "ConicResult",
     "Counterexample",
-    "CurvatureTerms",
     "DesignedGate",
     "Exponents",
     "Formula",

@@ -16,11 +16,9 @@ bounded, so that no formula takes long.
 Source: Bronstein, *Symbolic Integration I*, 2nd ed., chapter 3 (differential extensions).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 from gating_core.theory.formula import (
@@ -37,14 +35,7 @@ from gating_core.theory.formula import (
 # In all products of polynomials together: products of two terms, times the generators of the ring,
 # whose exponents are added. A third of a second.
 MOST_STEPS = 2_000_000
-# Of a polynomial that is factored: at most a quarter of a second within these bounds. In 500
-# formulas no factor decided a sign with more than 3 generators; 24 of them took 1 s, 38 took 30.
-MOST_TERMS = 40
-LARGEST_DEGREE = 12  # in each generator
-MOST_GENERATORS = 8
 Polynomial = Any  # SymPy's PolyElement
-SQUARED = ("root", "sign", "sine")  # kinds of generators whose square is something else
-POSITIVE = ("positive", "root")  # kinds that are nowhere negative
 
 
 class PolynomialTooLarge(ArithmeticError):
@@ -80,10 +71,6 @@ class DifferentialRing:
         self._left = MOST_STEPS
         self.u, self.v = gens[:2]
 
-    def _exactly(self, number: float) -> Any:
-        """Return the rational that a float is."""
-        return self.ring.domain(*number.as_integer_ratio())
-
     # Arithmetic within bounds.
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
@@ -95,10 +82,7 @@ class DifferentialRing:
 
     def power(self, a: Polynomial, n: int) -> Polynomial:
         """Return a^n for an integer n >= 0; `PolynomialTooLarge` as `product`."""
-        out = self.one
-        for _ in range(n):
-            out = self.product(out, a)
-        return out
+        return reduce(self.product, [a] * n, self.one)
 
     # From expressions to polynomials.
 
@@ -110,7 +94,7 @@ class DifferentialRing:
 
     def _polynomial(self, x: Expression) -> Polynomial:
         if isinstance(x, Constant):
-            return self.ring(self._exactly(x.value))
+            return self.ring(self.ring.domain(*x.value.as_integer_ratio()))
         if isinstance(x, Coordinate):
             return self.u if x.name == "u" else self.v
         if isinstance(x, Negative):
@@ -170,7 +154,7 @@ class DifferentialRing:
             return self.power(self.polynomial(root) if n >= 0 else self.reciprocal(root), abs(n))
         a, below = self.polynomial(x.left), self.reciprocal(x.left)
         t = next(self._free)
-        factor = self.product(t, below) * self._exactly(power)
+        factor = self.product(t, below) * self.ring.domain(*power.as_integer_ratio())
         return self._made(t, "positive", a, [self.product(factor, s) for s in self.slopes(a)])
 
     def _called(self, x: Call) -> Polynomial:
@@ -229,49 +213,38 @@ class DifferentialRing:
 
     def derivatives(self, p: Polynomial) -> tuple[Polynomial, ...]:
         """u, v, uu, uv, vv."""
-        u, v = (self.reduced_powers(x) for x in self.slopes(p))
+        u, v = (self.reduced(x, cleared=False) for x in self.slopes(p))
         (uu, uv), (_, vv) = self.slopes(u), self.slopes(v)
         return u, v, uu, uv, vv
 
     # Relations.
 
-    def reduced_powers(self, p: Polynomial) -> Polynomial:
-        """``p`` with squares of roots, signs and sines replaced."""
-        for t, made in reversed(self._generators.items()):
-            if made.kind in SQUARED:
-                p = self._squares(p, t, made.of)
-        return p
+    def reduced(self, p: Polynomial, cleared: bool = True) -> Polynomial:
+        """``p`` with squares of roots, signs and sines replaced.
 
-    def reduced(self, p: Polynomial) -> Polynomial:
-        """A polynomial without reciprocals that has the sign of ``p``, zero if ``p`` is.
-
-        It is ``p`` times even powers of its denominators.
+        If ``cleared``, times even powers of its denominators: a polynomial without reciprocals that
+        has the sign of ``p``, zero if ``p`` is.
         """
         for t, made in reversed(self._generators.items()):
-            if made.kind in SQUARED:
+            if made.kind in ("root", "sign", "sine"):
                 p = self._squares(p, t, made.of)
-            elif made.kind == "reciprocal":
+            elif cleared and made.kind == "reciprocal":
                 p = self._cleared(p, t, made.of)
         return p
 
     def _squares(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
         """``p`` with t^2 replaced by ``polynomial``."""
-        out = self.zero
-        for n, row in self._by_power(p, t).items():
-            out = out + self.product(
-                self.product(row, self.power(polynomial, n // 2)), t ** (n % 2)
-            )
-        return out
+        rows = self._by_power(p, t).items()
+        halves = ((self.product(row, self.power(polynomial, n // 2)), n % 2) for n, row in rows)
+        return sum((self.product(half, t**odd) for half, odd in halves), self.zero)
 
     def _cleared(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
         """``p`` times the least even power of ``polynomial`` = 1 / t that clears t from it."""
         rows = self._by_power(p, t)
         most = max(rows, default=0)
         most += most % 2
-        out = self.zero
-        for n, row in rows.items():
-            out = out + self.product(row, self.power(polynomial, most - n))
-        return out
+        cleared = (self.product(x, self.power(polynomial, most - n)) for n, x in rows.items())
+        return sum(cleared, self.zero)
 
     def _by_power(self, p: Polynomial, t: Polynomial) -> dict[int, Polynomial]:
         """The coefficients of ``p`` as a polynomial in t."""
@@ -289,11 +262,9 @@ class DifferentialRing:
         coefficients of one sign. A polynomial beyond the bounds is not factored.
         """
         degrees = [n for n in p.degrees() if n > 0]
-        if (
-            len(p) > MOST_TERMS
-            or len(degrees) > MOST_GENERATORS
-            or max(degrees, default=0) > LARGEST_DEGREE
-        ):
+        # At most a quarter of a second within these bounds. In 500 formulas no factor decided a
+        # sign with more than 3 generators; 24 of them took 1 s, 38 took 30.
+        if len(p) > 40 or len(degrees) > 8 or max(degrees, default=0) > 12:
             return self._one_signed(p)
         lead, factors = p.factor_list()
         sign = 1 if lead > 0 else -1
@@ -302,7 +273,11 @@ class DifferentialRing:
         return sign
 
     def _one_signed(self, p: Polynomial) -> int:
-        positive = {self._index[t] for t, made in self._generators.items() if made.kind in POSITIVE}
+        positive = {
+            self._index[t]
+            for t, made in self._generators.items()
+            if made.kind in ("positive", "root")
+        }
         signs = set()
         for monomial, coefficient in p.terms():
             if any(n % 2 and i not in positive for i, n in enumerate(monomial)):
@@ -330,6 +305,10 @@ class Algebra:
 @lru_cache(maxsize=256)
 def algebra_of(expressions: tuple[Expression, ...], strength: float) -> Algebra:
     """Examine the sheet under one gate, or one for each of three channels, at a ``strength``."""
+    if not strength:
+        return Algebra(flat=True, plane=True)  # the sheet itself
+    if not expressions:
+        return Algebra()
     try:
         return (
             _scalar(expressions[0], strength)

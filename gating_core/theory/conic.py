@@ -8,8 +8,6 @@ qr a1^2 + pr a2^2 + pq a3^2 + pqr, if the plane of the values misses the origin.
 Shapes: D model dimension, M points of the triangle of weights.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,15 +22,10 @@ from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import second_order_jet
 
-SMALLEST_WEIGHT = 0.02  # of the triangle's points
-LARGEST_LOGIT = 100.0  # of the gate's weights and exponents that can be set
-CONIC_DIM_RANGE = (3, 64)
-TRIANGLE_RANGE = (3, 201)
-
 
 def gated_layer(seed: int, model_dim: int = 3) -> Attention:
     """Build a random layer of the kind that the conic is about, with D = ``model_dim``."""
-    check_integer("model_dim", model_dim, *CONIC_DIM_RANGE)
+    check_integer("model_dim", model_dim, 3, 64)
     gate = GateConfig(granularity="headwise")
     return build_attention(AttentionConfig(model_dim=model_dim, gate=gate), (seed,))
 
@@ -43,7 +36,7 @@ def with_exponents(model: Attention, p: float, q: float, log_scale: float = 0.0)
     Of all gate weights that do, the smallest.
     """
     for number in (p, q, log_scale):
-        check_number("exponent", number, -LARGEST_LOGIT, LARGEST_LOGIT)
+        check_number("exponent", number, -100.0, 100.0)
     chart, copy = TriangleChart(model), model.member(0)
     gate, to_state = _gate(copy), chart.inverse[0] @ model.input_map[0]  # (3, D), of logits
     weight = -torch.linalg.pinv(to_state) @ torch.tensor([p, q, -p - q], dtype=torch.float64)
@@ -116,9 +109,9 @@ class TriangleChart(WeightChart):
         return torch.cat([points, 1 - points.sum(-1, keepdim=True)], -1).unsqueeze(0)
 
 
-def triangle(size: int, smallest: float = SMALLEST_WEIGHT) -> torch.Tensor:
+def triangle(size: int, smallest: float = 0.02) -> torch.Tensor:
     """(M, 3): evenly spread weights, none below ``smallest``, ``size`` along a side."""
-    check_integer("size", size, *TRIANGLE_RANGE)
+    check_integer("size", size, 3, 201)
     check_number("smallest", smallest, 1e-6, 0.3)
     steps = size - 1
     rows = [(i, j, steps - i - j) for i in range(size) for j in range(size - i)]

@@ -11,8 +11,6 @@ the image satisfies <Y, m> = 1 for m = (rho_u, rho_v, rho - u rho_u - v rho_v), 
 it, because <Y_u, m> = <Y_v, m> = 0; then <Y_ab, m> = -rho_ab / rho, and det g = |m|^2 / rho^6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,7 +24,6 @@ from gating_core.jets.second_order import second_order_jet
 # --- The gated sheet ------------------------------------------------------------------------------
 
 LARGEST_GATE = 1e12  # and 1e-12 the smallest: so that K and all terms fit single precision
-ROUNDING = 1e-12  # of coordinates, whose unit is the half side of a chart
 Gate = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -63,7 +60,8 @@ def gate_values(gate: Gate, points: torch.Tensor) -> np.ndarray:
 
     Coordinates that are 0 but for rounding are set to 0, where a gate may be undefined.
     """
-    points = torch.where(points.abs() < ROUNDING, 0.0, points)
+    # The unit of coordinates is the half side of a chart.
+    points = torch.where(points.abs() < 1e-12, 0.0, points)
     with torch.no_grad():
         return gate(points).to(torch.float64).numpy()
 
@@ -85,34 +83,14 @@ class WithError:
     error: float
 
 
-@dataclass(frozen=True, eq=False)
-class CurvatureTerms:
-    """The terms of the curvature formula at N points, (N,) each, by name.
+def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> dict[str, Bounded]:
+    """Evaluate the curvature formula for a scalar ``gate`` at ``points`` (N, 2), term by term.
 
-    ``parts`` are, in the order of computation, "gate", the factor in force, "rho", "rho_u",
+    The terms (N,) are, in the order of computation, "gate", the factor in force, "rho", "rho_u",
     "rho_v", "rho_uu", "rho_uv", "rho_vv", "hessian", its determinant, "foot" = rho - u rho_u -
     v rho_v, "normal_square" = rho_u^2 + rho_v^2 + foot^2, and "gaussian", K in 1 / length^2. Bounds
-    are infinite where nothing is known.
-    """
-
-    parts: dict[str, Bounded]
-
-    @property
-    def gaussian(self) -> torch.Tensor:
-        """(N,): K."""
-        return self.parts["gaussian"].value
-
-    @property
-    def gaussian_error(self) -> torch.Tensor:
-        """(N,): the error bound of K."""
-        return self.parts["gaussian"].bound
-
-
-def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> CurvatureTerms:
-    """Evaluate the curvature formula for a scalar ``gate`` at ``points`` (N, 2).
-
-    ``strength`` is from 0 to 1. ``ValueError`` for a gate of several channels, and for one that
-    uses an operation without an error rule.
+    are infinite where nothing is known. ``strength`` is from 0 to 1. ``ValueError`` for a gate of
+    several channels, and for one that uses an operation without an error rule.
     """
     points = check_points(points)
     image = GatedSheet(gate, strength)
@@ -140,7 +118,7 @@ def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> 
     foot = rho - u * rho_u - v * rho_v
     normal = rho_u * rho_u + rho_v * rho_v + foot * foot
     ratio = rho * rho / normal
-    parts = dict(
+    return dict(
         gate=Bounded(jet.stack[0, 0], jet.errors[0, 0]),
         rho=rho,
         rho_u=rho_u,
@@ -153,7 +131,6 @@ def curvature_terms(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> 
         normal_square=normal,
         gaussian=ratio * ratio * hessian,
     )
-    return CurvatureTerms(parts)
 
 
 def curvature_terms_at(
@@ -161,6 +138,4 @@ def curvature_terms_at(
 ) -> dict[str, WithError]:
     """Evaluate the curvature formula at one point; names and errors as in `curvature_terms`."""
     terms = curvature_terms(gate, torch.tensor([[u, v]], dtype=torch.float64), strength)
-    return {
-        name: WithError(float(part.value), float(part.bound)) for name, part in terms.parts.items()
-    }
+    return {name: WithError(float(x.value), float(x.bound)) for name, x in terms.items()}

@@ -11,8 +11,6 @@ g det Hess(g) - 2 (g_u^2 g_vv - 2 g_u g_v g_uv + g_v^2 g_uu), which can have one
 where g vanishes in it. A gate for each channel is judged by its surface.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -44,7 +42,6 @@ FINEST = 2.0**-9  # half width: a broken cell is split no further, it is an eigh
 BLOCK = 8192  # cells judged at a time
 MOST_WORK = 1_200_000  # numbers, names and signs of a formula times the cells: most of a second
 FEWEST_PARTS = 8  # a shorter formula takes as long a cell
-CALL_PARTS = 4  # a function takes as long as so many sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,30 +63,22 @@ class Breaks:
     rough: float
 
 
-def breaks_of(gate: Gate, formulas: Sequence[Formula] = ()) -> Breaks:
-    """Find where the ``gate``, made of ``formulas`` if any, is not smooth."""
-    if formulas:
-        return _breaks_of_formulas(tuple(formulas))
-    return _breaks(gate, (), MOST_WORK // FEWEST_PARTS)
+def parts_count(formulas: Sequence[Formula]) -> int:
+    """Count the nodes of ``formulas``, to which time is proportional; `FEWEST_PARTS` at least.
+
+    A function takes as long as four sums.
+    """
+    nodes = (node for each in formulas for node in parts_of(each.expression))
+    return max(sum(4 if isinstance(node, Call) else 1 for node in nodes), FEWEST_PARTS)
 
 
 @lru_cache(maxsize=64)
-def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> Breaks:
-    def gate(points: torch.Tensor) -> torch.Tensor:
-        return torch.cat([formula(points) for formula in formulas], -1)
+def breaks_of(gate: Gate, formulas: tuple[Formula, ...] = ()) -> Breaks:
+    """Find where the ``gate``, made of ``formulas`` if any, is not smooth.
 
-    return _breaks(gate, formulas, MOST_WORK // parts_count(formulas))
-
-
-def parts_count(formulas: Sequence[Formula]) -> int:
-    """Count the nodes of ``formulas``, to which time is proportional; `FEWEST_PARTS` at least."""
-    nodes = (node for each in formulas for node in parts_of(each.expression))
-    return max(sum(CALL_PARTS if isinstance(node, Call) else 1 for node in nodes), FEWEST_PARTS)
-
-
-def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
-    """Cut what may be broken into quarters, until about ``most`` cells have been judged."""
-    count = FIRST_SIDE**2
+    What may be broken is cut into quarters, until `MOST_WORK` is done.
+    """
+    count, most = FIRST_SIDE**2, MOST_WORK // parts_count(formulas)
 
     def judge(cells: Cells) -> Signs:
         return Signs(
@@ -110,7 +99,13 @@ def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
         known.cells[(labels == SMOOTH) | (labels == EDGE)],
         bool((labels == EDGE).any()),
         lost,
-        _causes(formulas, lost),
+        tuple(
+            kind
+            for kind in CAUSES  # most likely ones first
+            if any(
+                (value.abs() <= error).any() for value, error in _arguments(formulas, kind, lost)
+            )
+        ),
         known.cells[labels == OUTSIDE].share,
         known.cells[(labels == BROKEN) & ~small].share,
     )
@@ -118,11 +113,9 @@ def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
 
 def smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
     """(N,): which of `SMOOTH`, `EDGE`, `OUTSIDE` and `BROKEN` each cell is."""
-    starts = range(0, max(len(cells), 1), BLOCK)
-    return torch.cat([_smoothness(gate, formulas, cells[i : i + BLOCK]) for i in starts])
-
-
-def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
+    if len(cells) > BLOCK:
+        starts = range(0, len(cells), BLOCK)
+        return torch.cat([smoothness(gate, formulas, cells[i : i + BLOCK]) for i in starts])
     jet = enclosing_jet(gate, cells.centres, cells.radius)
     assert jet.errors is not None
     value, error = jet.stack[0], jet.errors[0]
@@ -130,26 +123,10 @@ def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.
     low, high = value - error, value + error
     inside = ((low > 1 / LARGEST_GATE) & (high < LARGEST_GATE)).all(0)
     outside = ((high <= 1 / LARGEST_GATE) | (low >= LARGEST_GATE)).any(0)
-    outside[~smooth] |= _undefined(formulas, cells[~smooth])
+    for value, error in _arguments(formulas, "domain", cells[~smooth]):
+        outside[~smooth] |= value + error <= 0  # as of a logarithm or a root
     known = torch.where(smooth, torch.where(inside, SMOOTH, EDGE), BROKEN)
     return torch.where(outside, OUTSIDE, known)
-
-
-def _undefined(formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
-    """True where a logarithm, root or broken power has a negative argument on all of a cell."""
-    nowhere = torch.zeros(len(cells), dtype=torch.bool)
-    for value, error in _arguments(formulas, "domain", cells):
-        nowhere |= value + error <= 0
-    return nowhere
-
-
-def _causes(formulas: Sequence[Formula], cells: Cells) -> tuple[str, ...]:
-    """Those of `CAUSES` that may break the gate in ``cells``, most likely ones first."""
-    return tuple(
-        kind
-        for kind in CAUSES
-        if any((value.abs() <= error).any() for value, error in _arguments(formulas, kind, cells))
-    )
 
 
 def _arguments(formulas: Sequence[Formula], kind: str, cells: Cells) -> Iterator[Ball]:
@@ -194,9 +171,7 @@ def critical_arguments(expression: Expression) -> dict[str, list[Expression]]:
 
 
 BATCH = 1024  # cells halved in one pass
-FAINTEST = 1e-250  # of the expression with the sign of K: below it underflow decides
 PASS_CELLS = 512  # a pass takes the time of as many cells, however few are judged in it
-MOST_CUTS = 6  # of a cell in one pass, into 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,9 +266,11 @@ class GateJudge:
     def _without_division(self, cells: Cells) -> TaylorModel:
         sheet = GatedSheet(self.gate, self.strength)
         factor = _models(sheet.factor, cells)
-        if factor.shape[-1] == 1:
-            return _of_gate(factor)
-        return proved.curving(_models(sheet, cells)).sign
+        if factor.shape[-1] > 1:
+            return proved.curving(_models(sheet, cells)).sign
+        g, u, v, uu, uv, vv = _rows(factor)
+        bend = u.square() * vv - 2 * (u * v) * uv + v.square() * uu
+        return g * (uu * vv - uv.square()) - 2 * bend
 
     @property
     def _quotient(self) -> Operation | None:
@@ -326,7 +303,8 @@ def sign_steps(judge: GateJudge, cells: Cells) -> Iterator[tuple[GateSigns, int]
 
     def cuts_of(count: int) -> int:
         nonlocal work
-        cuts = min(max(int(math.log2(PASS_CELLS / count)), 1), MOST_CUTS)
+        # Into 64 at most.
+        cuts = min(max(int(math.log2(PASS_CELLS / count)), 1), 6)
         work += max(count * 2**cuts, PASS_CELLS)
         return cuts
 
@@ -337,7 +315,8 @@ def sign_steps(judge: GateJudge, cells: Cells) -> Iterator[tuple[GateSigns, int]
 def _open_cells(known: GateSigns) -> torch.Tensor:
     """(N,): which cells to cut next."""
     chosen = torch.zeros(len(known), dtype=torch.bool)
-    sizes = torch.where(known.large > FAINTEST, known.open_sizes, 0.0)
+    # In fainter cells underflow decides the sign.
+    sizes = torch.where(known.large > 1e-250, known.open_sizes, 0.0)
     proved.choose(chosen, sizes, BATCH // 2)
     proved.choose(chosen, torch.where((sizes > 0) & ~chosen, known.large, 0.0), BATCH // 2)
     return chosen
@@ -351,10 +330,3 @@ def _rows(jet: Jet) -> list[TaylorModel]:
     """Value, u, v, uu, uv, vv of one channel, as models (N,)."""
     first, second = (proved.model(filled(jet, order))[..., 0] for order in ("first", "second"))
     return [proved.model(jet.value)[..., 0], first[0], first[1], second[0], second[1], second[2]]
-
-
-def _of_gate(jet: Jet) -> TaylorModel:
-    """A number with the sign of K, from the ``jet`` (N, 1) of a gate."""
-    g, u, v, uu, uv, vv = _rows(jet)
-    bend = u.square() * vv - 2 * (u * v) * uv + v.square() * uu
-    return g * (uu * vv - uv.square()) - 2 * bend

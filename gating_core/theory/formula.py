@@ -74,7 +74,9 @@ class Expression:
         """Return LaTeX: quotients as fractions, exponents raised, numbers as they were written."""
         match self:
             case Constant(_, written):
-                return r"\pi" if written == "pi" else _latex_number(written)
+                head, mark, tail = written.lower().partition("e")  # 1e-5
+                power = rf"({head} \cdot 10^{{{int(tail or 0)}}})" if mark else written
+                return r"\pi" if written == "pi" else power
             case Coordinate(name):
                 return name
             case Negative(of):
@@ -102,7 +104,8 @@ class Expression:
     @property
     def variables(self) -> frozenset[str]:
         """The coordinates, u or v or both, that the expression depends on."""
-        return frozenset().union(*(part.variables for part in self.parts))
+        own = {self.name} if isinstance(self, Coordinate) else ()
+        return frozenset(own).union(*(part.variables for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -113,19 +116,11 @@ class Constant(Expression):
     written: str
 
 
-PI = Constant(math.pi, "pi")
-
-
 @dataclass(frozen=True)
 class Coordinate(Expression):
     """u or v."""
 
     name: str
-
-    @property
-    def variables(self) -> frozenset[str]:
-        """The coordinate's own name."""
-        return frozenset({self.name})
 
 
 @dataclass(frozen=True)
@@ -172,12 +167,6 @@ def _within(part: Expression, binding: int) -> str:
     if isinstance(part, Operation | Negative):
         own = OPERATORS[part.sign] if isinstance(part, Operation) else SIGN
     return part.latex() if own >= binding else rf"\left({part.latex()}\right)"
-
-
-def _latex_number(written: str) -> str:
-    """1e-5 as 1 times ten to the minus five."""
-    head, mark, tail = written.lower().partition("e")
-    return rf"({head} \cdot 10^{{{int(tail)}}})" if mark else written
 
 
 # --- Formulas as text -----------------------------------------------------------------------------
@@ -325,7 +314,7 @@ def _translated(node: ast.expr, origin: list[int]) -> Expression:
     if isinstance(node, ast.Constant) and type(node.value) is float:
         return Constant(node.value, repr(node.value).removesuffix(".0"))
     if isinstance(node, ast.Name) and node.id in ("u", "v", "pi"):
-        return PI if node.id == "pi" else Coordinate(node.id)
+        return Constant(math.pi, "pi") if node.id == "pi" else Coordinate(node.id)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         inner = _translated(node.operand, origin)
         if isinstance(node.op, ast.UAdd):
@@ -333,8 +322,15 @@ def _translated(node: ast.expr, origin: list[int]) -> Expression:
         return inner.of if isinstance(inner, Negative) else Negative(inner)
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         left, right = _translated(node.left, origin), _translated(node.right, origin)
-        if isinstance(node.op, ast.Pow):
-            _check_exponent(right, origin[min(node.right.col_offset + 1, len(origin) - 1)])
+        # A constant exponent is limited; one that varies is exp(exponent log base), which is safe.
+        if isinstance(node.op, ast.Pow) and not right.variables:
+            value = constant(right)
+            if not abs(value) <= LARGEST_EXPONENT:
+                at = origin[min(node.right.col_offset + 1, len(origin) - 1)]
+                raise FormulaError(
+                    f"the exponent at position {at + 1} is {value:g}; it may be from"
+                    f" -{LARGEST_EXPONENT} to {LARGEST_EXPONENT}"
+                )
         return Operation(SIGNS[type(node.op)], left, right)
     if (
         isinstance(node, ast.Call)
@@ -347,15 +343,3 @@ def _translated(node: ast.expr, origin: list[int]) -> Expression:
     raise FormulaError(
         f"at position {position + 1} something is missing; functions are written as in sin(u)"
     )
-
-
-def _check_exponent(exponent: Expression, position: int) -> None:
-    """Limit constant exponents; one that varies is exp(exponent log base), which is safe."""
-    if exponent.variables:
-        return
-    value = constant(exponent)
-    if not abs(value) <= LARGEST_EXPONENT:
-        raise FormulaError(
-            f"the exponent at position {position + 1} is {value:g}; it may be from"
-            f" -{LARGEST_EXPONENT} to {LARGEST_EXPONENT}"
-        )

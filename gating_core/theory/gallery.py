@@ -12,8 +12,6 @@ sheet covers, seen from the origin. A sigmoid gate lies in (0, 1), so that it
 reaches exactly the shapes that lie between the origin and the sheet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +23,6 @@ from gating_core.jets.bounded import Bounded
 from gating_core.theory.curvature_formula import sheet
 from gating_core.theory.formula import Formula, parse_formula
 
-KINDS = ("scalar", "channelwise", "elementwise", "normalisation")
 RADIUS_RANGE = (0.05, 20.0)
 FIRST_RADIUS = 0.8
 # A network of three tanh units, fitted to the values of the sphere's gate (Levenberg-Marquardt, at
@@ -49,16 +46,11 @@ class GateCase:
     """
 
     title: str
-    kind: str
+    kind: str  # "scalar", "channelwise", "elementwise" or "normalisation"
     formulas: tuple[Formula, ...]
     why: str
     exact: Exact | None = None
     at_every_strength: bool = False
-
-    def __post_init__(self) -> None:
-        check_choice("kind", self.kind, KINDS)
-        if len(self.formulas) not in (1, 3):
-            raise ValueError(f"{len(self.formulas)} formulas were given; a gate has 1 or 3")
 
     @property
     def scalar(self) -> bool:
@@ -236,50 +228,32 @@ GALLERY: dict[str, GateCase] = {
 # --- Gates for a shape ----------------------------------------------------------------------------
 
 
-SHAPE_SIZE_RANGE = (0.05, 5.0)
-BUMPS = 0.12  # their height, of the sphere's radius
-WAVES = 4.0  # radians of the bumps' waves for one unit of direction
-SADDLE_DEPTH = 2.5  # 1/g at the middle of the saddle
-
-
 @dataclass(frozen=True)
 class Shape:
-    """A star-shaped surface: ``radius`` maps unit vectors (N, 3) to distances (N, 1)."""
+    """A star-shaped surface: ``radius`` maps unit vectors, (N, 1) thrice, to distances (N, 1)."""
 
-    radius: Callable[[torch.Tensor], torch.Tensor]
+    radius: Callable[..., torch.Tensor]
     why: str
 
 
-def _sphere(d: torch.Tensor) -> torch.Tensor:
-    return 1 + 0 * d[:, :1]
-
-
-def _ellipsoid(d: torch.Tensor) -> torch.Tensor:
-    x, y, z = (d * d).split(1, -1)
-    return (x / 1.5625 + y / 0.5625 + z).rsqrt()
-
-
-def _bumpy(d: torch.Tensor) -> torch.Tensor:
-    x, y, _ = (d * WAVES).split(1, -1)
-    return 1 + BUMPS * (torch.cos(x) * torch.cos(y))
-
-
-def _rounded_cube(d: torch.Tensor) -> torch.Tensor:
-    fourth = (d * d) * (d * d)
-    return fourth.sum(-1, keepdim=True).sqrt().rsqrt()
-
-
-def _saddle(d: torch.Tensor) -> torch.Tensor:
-    x, y, z = d.split(1, -1)
-    return z / (SADDLE_DEPTH * z * z + x * x - y * y)
-
-
 SHAPES: dict[str, Shape] = {
-    "sphere": Shape(_sphere, "all distances from the origin are equal"),
-    "ellipsoid": Shape(_ellipsoid, "semi-axes 1.25, 0.75 and 1"),
-    "bumpy sphere": Shape(_bumpy, "a sphere with waves in two directions"),
-    "rounded cube": Shape(_rounded_cube, "the sum of fourth powers is constant"),
-    "saddle": Shape(_saddle, "a piece of a hyperboloid of one sheet"),
+    "sphere": Shape(lambda x, y, z: 1 + 0 * x, "all distances from the origin are equal"),
+    "ellipsoid": Shape(
+        lambda x, y, z: (x * x / 1.5625 + y * y / 0.5625 + z * z).rsqrt(),
+        "semi-axes 1.25, 0.75 and 1",
+    ),
+    "bumpy sphere": Shape(
+        lambda x, y, z: 1 + 0.12 * (torch.cos(x * 4) * torch.cos(y * 4)),
+        "a sphere with waves in two directions",
+    ),
+    "rounded cube": Shape(
+        lambda *d: torch.cat([(x * x) * (x * x) for x in d], -1).sum(-1, True).sqrt().rsqrt(),
+        "the sum of fourth powers is constant",
+    ),
+    "saddle": Shape(  # of 1/g = 2.5 in its middle
+        lambda x, y, z: z / (2.5 * z * z + x * x - y * y),
+        "a piece of a hyperboloid of one sheet",
+    ),
 }
 
 
@@ -292,24 +266,10 @@ class DesignedGate:
 
     def __post_init__(self) -> None:
         check_choice("shape", self.name, SHAPES)
-        check_number("size", self.size, *SHAPE_SIZE_RANGE)
+        check_number("size", self.size, 0.05, 5.0)
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
         """(N, 1): the shape's radius over the sheet's distance from 0, at ``points`` (N, 2)."""
         y = sheet(points)
         over = (y * y).sum(-1, keepdim=True).rsqrt()
-        return self.size * (SHAPES[self.name].radius(y * over) * over)
-
-
-@dataclass(frozen=True)
-class RadialGraph:
-    """A callable (N, 2) -> (N, 3): the shape itself over the sheet's directions, without a gate."""
-
-    name: str
-    size: float = 1.0
-
-    def __call__(self, points: torch.Tensor) -> torch.Tensor:
-        """(N, 3): the points of the shape in the directions of the sheet at ``points`` (N, 2)."""
-        direction = sheet(points)
-        direction = direction / (direction * direction).sum(-1, keepdim=True).sqrt()
-        return self.size * (SHAPES[self.name].radius(direction) * direction)
+        return self.size * (SHAPES[self.name].radius(*(y * over).split(1, -1)) * over)

@@ -9,8 +9,6 @@ or by algebra; curvature beyond its bound is *established at the sample points*;
 *seen at points*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,6 +37,7 @@ from gating_core.theory.curvature_formula import (
     curvature_terms,
     gate_fails,
     gate_values,
+    sheet,
 )
 from gating_core.theory.enclosure import (
     Breaks,
@@ -49,14 +48,13 @@ from gating_core.theory.enclosure import (
     sign_steps,
 )
 from gating_core.theory.formula import Formula
-from gating_core.theory.gallery import DesignedGate, Exact, GateCase, RadialGraph
+from gating_core.theory.gallery import SHAPES, DesignedGate, Exact, GateCase
 
 # --- The verdict on the whole chart ---------------------------------------------------------------
 
 
 POSITIVE, NEGATIVE, MIXED = SIGNS = ("positively curved", "negatively curved", "mixed")
 VERDICTS = (FLAT, BENT, *SIGNS, UNKNOWN)
-LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
 # Numbers, names and signs of a formula times the cells that are judged, in all and before algebra
 # is tried: half a second, and a tenth of that.
 MOST_WORK, QUICK_WORK = 200_000, 25_000
@@ -123,7 +121,7 @@ class Looked:
         if up and down:
             return GateVerdict(MIXED, AT_POINTS, self.points)
         if up or down:
-            enough = max(verdict.undetermined, self.lost) <= 1 - LEAST_KNOWN
+            enough = max(verdict.undetermined, self.lost) <= 0.5
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, AT_POINTS, self.points) if enough else self.undetermined
         if not verdict.without_curvature:
@@ -158,7 +156,8 @@ def _verdict(
     looked: Looked, gate: Gate, strength: float, breaks: Breaks, formulas: Sequence[Formula]
 ) -> GateVerdict:
     up, down = looked.has(1), looked.has(-1)
-    proof = Algebra() if up or down else _algebra(formulas, strength)
+    expressions = tuple(each.expression for each in formulas)
+    proof = Algebra() if up or down else algebra_of(expressions, strength)
     steps = sign_steps(GateJudge(gate, strength, formulas, breaks.edged), breaks.smooth)
     signs: GateSigns | None = None
     for work in () if proof.flat else (QUICK_WORK, MOST_WORK):
@@ -168,7 +167,7 @@ def _verdict(
         up, down = up or signs.positive > 0, down or signs.negative > 0
         if signs.one_sign and up != down and not breaks.rough:
             return GateVerdict(POSITIVE if up else NEGATIVE, PROVED, looked.points, ENCLOSURES)
-        proof = _algebra(formulas, strength)  # it takes longer, where SymPy is not there yet
+        proof = algebra_of(expressions, strength)  # it takes longer, where SymPy is not there yet
         if proof.sign and (up or down):
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, PROVED, looked.points, ALGEBRA, weak=True)
@@ -194,7 +193,7 @@ def sign_shares(gate: Gate, strength: float, formulas: Sequence[Formula] = ()) -
 
     As in `gate_verdict`, which stops as soon as it has a verdict.
     """
-    breaks = breaks_of(gate, formulas)
+    breaks = breaks_of(gate, tuple(formulas))
     steps = sign_steps(GateJudge(gate, strength, formulas, breaks.edged), breaks.smooth)
     signs = _proved_until(steps, MOST_WORK // parts_count(formulas), None)
     outside = breaks.outside + signs[signs.outside].cells.share
@@ -213,14 +212,6 @@ def _proved_until(
             break
     assert signs is not None
     return signs
-
-
-def _algebra(formulas: Sequence[Formula], strength: float) -> Algebra:
-    if strength == 0:
-        return Algebra(flat=True, plane=True)  # the sheet itself
-    if not formulas:
-        return Algebra()
-    return algebra_of(tuple(each.expression for each in formulas), strength)
 
 
 # --- Measurements ---------------------------------------------------------------------------------
@@ -314,29 +305,22 @@ def measure_any_gate(
     found = MeasuredSurface(image, grid, jet=jet, verification=verify(other, torch.tensor(gone)))
     shape = fails.shape
 
-    def shaped(x: torch.Tensor) -> np.ndarray:
-        return x.reshape(shape).numpy()
+    def reference(k: Bounded) -> Reference:
+        return Reference(k.value.reshape(shape).numpy(), k.bound.reshape(shape).numpy())
 
-    by_formula = None
-    if terms is not None:
-        by_formula = Reference(shaped(terms.gaussian), shaped(terms.gaussian_error))
-    closed = None
-    if exact is not None:
-        k = exact(*(Bounded(x) for x in grid.points.unbind(-1)))
-        closed = Reference(shaped(k.value), shaped(k.bound))
+    coordinates = (Bounded(x) for x in grid.points.unbind(-1))
     looked = Looked(found.surface, lost=float(lost.mean()))
-    whole = gate_verdict(looked, gate, strength, breaks, formulas)
     return MeasuredGate(
         strength=strength,
         gate=values,
         fails=fails,
         breaks=breaking,
         surface=found.surface,
-        mean_norm=shaped(found.field.mean_norm),
-        terms=by_formula,
-        exact=closed,
+        mean_norm=found.field.mean_norm.reshape(shape).numpy(),
+        terms=None if terms is None else reference(terms["gaussian"]),
+        exact=None if exact is None else reference(exact(*coordinates)),
         looked=looked,
-        whole=whole,
+        whole=gate_verdict(looked, gate, strength, breaks, formulas),
     )
 
 
@@ -392,9 +376,11 @@ def design(name: str, size: float, grid: Grid) -> GateDesign:
     """Compute and measure the gate for ``size`` times the shape ``name`` of `SHAPES`."""
     gate = DesignedGate(name, size)
     image = measure_any_gate(gate, grid)
-    return GateDesign(
-        gate=gate,
-        values=image.gate[..., 0],
-        target=measure_surface(RadialGraph(name, size), grid),
-        image=image,
-    )
+
+    def shape(points: torch.Tensor) -> torch.Tensor:
+        """(N, 3): the shape itself in the directions of the sheet, without a gate."""
+        direction = sheet(points)
+        direction = direction / (direction * direction).sum(-1, keepdim=True).sqrt()
+        return size * (SHAPES[name].radius(*direction.split(1, -1)) * direction)
+
+    return GateDesign(gate, image.gate[..., 0], measure_surface(shape, grid), image)

@@ -6,8 +6,6 @@ are the input plane, it leaves three things open: `THEOREM_GAPS`. Every countere
 one part from a model that is flat by the theorem.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

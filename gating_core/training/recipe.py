@@ -18,12 +18,7 @@ from gating_core.checks import check_choice, check_flag, check_integer, check_nu
 LEARNING_RATE = 0.02
 BATCH_SIZE = 64
 LARGEST_RATE = 1e12  # of learning and decay
-MOMENTUM_RANGE = (0.0, 0.999)
-BATCH_SIZE_RANGE = (1, 100_000)
-LARGEST_BONUS = 10.0  # beside a cross-entropy of a nat or two nothing else would be learned
 GOOD_START = {"adam": (0.02, 0.0), "sgd": (0.1, 0.9)}  # rate and momentum to begin with
-BETAS = (0.9, 0.999)
-EPSILON = 1e-8
 
 
 @dataclass(frozen=True)
@@ -49,18 +44,13 @@ class Recipe:
     def __post_init__(self) -> None:
         check_choice("optimiser", self.optimiser, OPTIMISERS)
         check_number("learning_rate", self.learning_rate, 0.0, LARGEST_RATE)
-        check_number("momentum", self.momentum, *MOMENTUM_RANGE)
-        check_integer("batch_size", self.batch_size, *BATCH_SIZE_RANGE)
+        check_number("momentum", self.momentum, 0.0, 0.999)
+        check_integer("batch_size", self.batch_size, 1, 100_000)
         check_number("weight_decay", self.weight_decay, 0.0, LARGEST_RATE)
-        check_number("entropy_bonus", self.entropy_bonus, 0.0, LARGEST_BONUS)
-        check_number("gate_penalty", self.gate_penalty, 0.0, LARGEST_BONUS)
-        check_number("spread_bonus", self.spread_bonus, 0.0, LARGEST_BONUS)
+        for name in ("entropy_bonus", "gate_penalty", "spread_bonus"):
+            # Beside a cross-entropy of a nat or two nothing else would be learned.
+            check_number(name, getattr(self, name), 0.0, 10.0)
         check_flag("every_layer", self.every_layer)
-
-    @property
-    def has_penalties(self) -> bool:
-        """True if a penalty or bonus is added to the loss."""
-        return max(self.entropy_bonus, self.gate_penalty, self.spread_bonus) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +60,6 @@ class Moments:
     first: torch.Tensor
     second: torch.Tensor
     steps: torch.Tensor  # (), float32
-
-    @staticmethod
-    def fresh(weights: torch.Tensor) -> Moments:
-        """The state before the first step."""
-        return Moments(torch.zeros_like(weights), torch.zeros_like(weights), torch.zeros(()))
 
     def copy(self) -> Moments:
         """Return a copy whose tensors later steps do not change."""
@@ -98,9 +83,9 @@ def _adam(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recip
         [moments.steps],
         fused=True,
         lr=recipe.learning_rate,
-        beta1=BETAS[0],
-        beta2=BETAS[1],
-        eps=EPSILON,
+        beta1=0.9,
+        beta2=0.999,
+        eps=1e-8,
         weight_decay=0.0,
         amsgrad=False,
         maximize=False,
@@ -150,10 +135,8 @@ def penalties(layers: Sequence[LayerRecord], recipe: Recipe) -> torch.Tensor:
     nothing. Weights are taken as shares of their sum. Shapes: M members, H heads, N points, n
     values.
     """
-    last = penalty(layers[-1], recipe)
-    if not recipe.every_layer:
-        return last
-    return sum((penalty(record, recipe) for record in layers[:-1]), last)
+    last, others = layers[-1], layers[:-1] if recipe.every_layer else ()
+    return sum((penalty(record, recipe) for record in others), penalty(last, recipe))
 
 
 def penalty(record: LayerRecord, recipe: Recipe) -> torch.Tensor:

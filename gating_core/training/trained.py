@@ -82,10 +82,6 @@ def _quantile(confidence: float, count: int) -> float:
 # --- Loss and accuracy ----------------------------------------------------------------------------
 
 
-BLOCK_NUMBERS = 100_000  # of one tensor, worked on at a time: what stays in a core's cache
-SMALLEST_BLOCK = 16  # points
-
-
 @dataclass(frozen=True, eq=False)
 class Examples:
     """Points and labels of all members, laid out once."""
@@ -106,7 +102,9 @@ def scores(
     """Mean cross-entropy (M,) and accuracy (M,), in float32."""
     members, count = examples.labels.shape
     total, hits = torch.zeros(2, members, dtype=torch.float64)
-    block = block_size(model)
+    width = widest_tensor(model.attention.config)
+    # As many numbers of one tensor at a time as stay in a core's cache.
+    block = max(100_000 // (len(model.bias) * width), 16)
     for columns, labels in zip(
         examples.columns.split(block, -1), examples.labels.split(block, -1), strict=True
     ):
@@ -116,12 +114,6 @@ def scores(
             hits += right(logits, labels).sum(-1)
         progress(None)
     return (total / count).numpy(), (hits / count).numpy()
-
-
-def block_size(model: Classifier) -> int:
-    """Return the number of points to evaluate at a time, for all members together."""
-    width = widest_tensor(model.attention.config)
-    return max(BLOCK_NUMBERS // (len(model.bias) * width), SMALLEST_BLOCK)
 
 
 def widest_tensor(config: AttentionConfig) -> int:

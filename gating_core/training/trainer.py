@@ -6,8 +6,6 @@ classes, P parameters of the whole ensemble. Everything is float32. The caller d
 training goes; ``progress`` is called with ``None`` after every step and block of points.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -88,15 +86,9 @@ def flatten(model: Classifier) -> tuple[torch.Tensor, torch.Tensor]:
 # --- Minibatches ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class BatchOrder:
-    """The state of `Batches`: enough to continue as if training had not stopped.
-
-    ``queue`` (S, Q) are the points of drawn epochs that no batch has used yet.
-    """
-
-    queue: torch.Tensor
-    generator_states: tuple[torch.Tensor, ...]
+# Points (S, Q) of drawn epochs that no batch has used yet, and the states of the generators: enough
+# to continue as if training had not stopped.
+BatchOrder = tuple[torch.Tensor, tuple[torch.Tensor, ...]]
 
 
 class Batches:
@@ -131,20 +123,18 @@ class Batches:
     @property
     def order(self) -> BatchOrder:
         """The state of the order, to `resume` from."""
-        return BatchOrder(self.queue.clone(), tuple(g.get_state() for g in self.generators))
+        return self.queue.clone(), tuple(g.get_state() for g in self.generators)
 
     def resume(self, order: BatchOrder) -> None:
         """Continue from where ``order`` was taken."""
-        self.queue = order.queue
-        for rng, state in zip(self.generators, order.generator_states, strict=True):
+        self.queue, states = order
+        for rng, state in zip(self.generators, states, strict=True):
             rng.set_state(state)
 
 
 # --- Training -------------------------------------------------------------------------------------
 
 
-STEPS_AT_ONCE = 16  # whose batches are gathered together
-GATE_PART = ".gate."  # in the names of a gate's weights
 # Of the price's gradient in each member's weights, in norm. It has spikes where a surface is about
 # to fold, which Adam's second moments would remember for a thousand steps: with 10 in place of 1 a
 # price on K takes two islands at D = 16 from 95 to 84 % instead of 94.
@@ -168,14 +158,12 @@ class TrainingDiverged(ArithmeticError):
         learning_rate: float,
         indices: tuple[int, ...] = (),
     ) -> None:
-        names = ", ".join(map(str, dict.fromkeys(seeds)))
         super().__init__(
-            f"training diverged at step {step} for seed {names}: the loss is no longer finite;"
+            f"training diverged at step {step} for seed"
+            f" {', '.join(map(str, dict.fromkeys(seeds)))}: the loss is no longer finite;"
             f" try a learning rate below {learning_rate:g}"
         )
-        self.step = step
-        self.seeds = seeds
-        self.indices = indices
+        self.step, self.seeds, self.indices = step, seeds, indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,11 +231,15 @@ class Trainer:
         self.step = 0
         self.model = shared_model(self.configs, task)
         self.weights, self.gradient = flatten(self.model)
-        self.memory = Moments.fresh(self.weights)
+        nothing = torch.zeros_like(self.weights)
+        self.memory = Moments(nothing, nothing.clone(), torch.zeros(()))
         self.train_examples = Examples.of(task.train_points, task.train_labels, copies)
         self.test_examples = Examples.of(task.test_points, task.test_labels, copies)
         if checkpoint is not None:
-            self._resume(checkpoint)
+            self.step = checkpoint.step
+            self.weights.copy_(checkpoint.weights)
+            self.memory = checkpoint.memory.copy()
+            self.batches.resume(checkpoint.order)
 
     # --- Learning ---
 
@@ -257,39 +249,39 @@ class Trainer:
         Raises `TrainingDiverged` as soon as a loss is not finite, before it moves any weights.
         """
         while self.step < step:
-            for points, labels in self.batches.take(min(STEPS_AT_ONCE, step - self.step)):
+            # Batches are gathered for 16 steps at once.
+            for points, labels in self.batches.take(min(16, step - self.step)):
                 self._learn(points, labels)
                 progress(None)
 
     def _learn(self, points: torch.Tensor, labels: torch.Tensor) -> None:
-        records: list[LayerRecord] | None = [] if self.recipe.has_penalties else None
+        recipe = self.recipe
+        added = max(recipe.entropy_bonus, recipe.gate_penalty, recipe.spread_bonus) > 0
+        records: list[LayerRecord] | None = [] if added else None
         outputs = self.model.attention(points, records)
         losses = cross_entropies(self.model.read_out(outputs), labels)
         total = losses.sum() / losses[0].numel()  # members do not mix: each has its own gradient
         members = losses.flatten(1).sum(-1)
         if records:
-            extra = penalties(records, self.recipe)
+            extra = penalties(records, recipe)
             total, members = total + extra.sum(), members + extra
         self.gradient.zero_()
         price = self.price and self.price(self.model.attention, self.step)
         if price is not None:
             members = members + price
             price.sum().backward()
-            self._clip()
+            # Shorten each member's part of the gradient, so far the price's, to the largest norm.
+            parts = [x.grad.flatten(1) for x in self.model.parameters() if x.grad is not None]
+            norms = torch.stack([part.square().sum(1) for part in parts]).sum(0).sqrt()
+            factors = (LARGEST_PRICE_GRADIENT / norms).clamp(max=1.0).unsqueeze(1)
+            for part in parts:
+                part *= factors
             total = total + price.detach().sum()
         if not math.isfinite(total.item()):
             self._check(members, self.step + 1)
         total.backward()
-        move(self.weights, self.gradient, self.memory, self.recipe)
+        move(self.weights, self.gradient, self.memory, recipe)
         self.step += 1
-
-    def _clip(self) -> None:
-        """Shorten each member's part of the gradient, so far the price's, to the largest norm."""
-        parts = [x.grad.flatten(1) for x in self.model.parameters() if x.grad is not None]
-        norms = torch.stack([part.square().sum(1) for part in parts]).sum(0).sqrt()
-        factors = (LARGEST_PRICE_GRADIENT / norms).clamp(max=1.0).unsqueeze(1)
-        for part in parts:
-            part *= factors
 
     def _check(self, losses: torch.Tensor, step: int) -> None:
         """Raise `TrainingDiverged` unless all losses (M,) are finite."""
@@ -308,12 +300,6 @@ class Trainer:
         """Return the state from which training continues."""
         return Checkpoint(self.step, self.weights.clone(), self.memory.copy(), self.batches.order)
 
-    def _resume(self, checkpoint: Checkpoint) -> None:
-        self.step = checkpoint.step
-        self.weights.copy_(checkpoint.weights)
-        self.memory = checkpoint.memory.copy()
-        self.batches.resume(checkpoint.order)
-
     # --- Measuring ---
 
     def snapshots(self, progress: Progress = silent) -> list[Snapshot]:
@@ -326,6 +312,8 @@ class Trainer:
             for examples in (self.train_examples, self.test_examples)
         )
         self._check(torch.from_numpy(train_loss), self.step)
+        count = len(self.task.seeds)
+        parts = [slice(i * count, (i + 1) * count) for i in range(len(self.configs))]
         return [
             Snapshot(
                 step=self.step,
@@ -336,23 +324,16 @@ class Trainer:
                 state={
                     name: array[part].numpy().copy()
                     for name, array in self.model.state_dict().items()
-                    if config.gate is not None or GATE_PART not in name
+                    if config.gate is not None or ".gate." not in name
                 },
             )
-            for part, config in self._variants()
+            for part, config in zip(parts, self.configs, strict=True)
         ]
-
-    def _variants(self) -> Iterator[tuple[slice, AttentionConfig]]:
-        """The members of each variant, and its configuration."""
-        count = len(self.task.seeds)
-        for variant, config in enumerate(self.configs):
-            yield slice(variant * count, (variant + 1) * count), config
 
 
 # --- A whole training -----------------------------------------------------------------------------
 
 SNAPSHOTS = 40
-STEPS_RANGE = (1, 1_000_000)
 USUAL = Recipe()
 
 
@@ -374,7 +355,7 @@ def train_ensemble(
     The first one is the initial state, the last one has ``step == steps``. Raises
     `TrainingDiverged` with step and seed when a loss is no longer finite.
     """
-    check_integer("steps", steps, *STEPS_RANGE)
+    check_integer("steps", steps, 1, 1_000_000)
     trainer = Trainer([config], task, recipe)
     for mark in snapshot_steps(steps, snapshots):
         trainer.advance(mark)

@@ -36,7 +36,7 @@ class UniformLayer(AttentionLayer):
     def make_weights(self, draw):
         self.values = draw("values", (self.config.value_count, self.config.model_dim), 1.0)
 
-    def attend(self, query_states, states, weights, mask):
+    def attend(self, query_states, states, weights):
         points, count = query_states.shape[-2], self.config.value_count
         shape = (len(self.values), self.config.heads, points, count)
         mixed = self.slot_values().mean(1, keepdim=True).expand(-1, points, -1)

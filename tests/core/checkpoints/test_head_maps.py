@@ -9,7 +9,6 @@ from gating_core import curvature, measure, second_order_jet, square_grid
 from gating_core.checkpoints import (
     DrawnGate,
     Plane,
-    attend,
     head_map,
     measure_head,
     principal_plane,
@@ -20,7 +19,7 @@ from gating_core.checkpoints import (
 from gating_core.checkpoints.head_map import TRIANGLE
 from gating_core.checkpoints.layer import by_head
 from gating_core.lm.shipped import model_path
-from tests.core.checkpoints.tiny import LAYERS, drawn_layer, drawn_states
+from tests.core.checkpoints.tiny import LAYERS, attend, drawn_layer, drawn_states
 
 POINTS = square_grid(5).points
 

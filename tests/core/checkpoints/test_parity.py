@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from gating_core.characters import encode
-from gating_core.checkpoints import attend, read_layer
+from gating_core.checkpoints import read_layer
 from gating_core.lm.shipped import load_model, model_path
 from tests.core.checkpoints.classes import SIZES, in_double, random_model
+from tests.core.checkpoints.tiny import attend
 
 IN_DOUBLE = 1e-12  # relative
 WRONG = 0.01  # what every wrong reading exceeds; the right ones are at 1e-15

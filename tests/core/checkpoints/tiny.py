@@ -1,11 +1,13 @@
 """Tiny layers with random weights, and checkpoints of them, written as others write them."""
 
 import json
+from types import SimpleNamespace
 
 import torch
 from safetensors.torch import save_file
 
 from gating_core.checkpoints import Layer
+from gating_core.checkpoints.layer import by_head, factor
 
 BERT = {
     "model_type": "bert",
@@ -62,3 +64,27 @@ def write(folder, config, tensors):
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
     save_file(tensors, folder / "model.safetensors")
     return folder
+
+
+def attend(layer, states, strength=1.0):
+    """A whole layer on a text (T, D): keys, values, scores, weights, mixed values, and output.
+
+    ``strength`` multiplies that of the layer's gate.
+    """
+    queries = by_head(states, layer.query, layer.query_bias)
+    keys = by_head(states, layer.key, layer.key_bias)
+    values = by_head(states, layer.value, layer.value_bias)
+    seen = torch.stack([layer.visible(i, len(states)) for i in range(len(states))])
+    scores = (queries @ keys.mT * layer.channels**-0.5).masked_fill(~seen, -torch.inf)
+    weights, gate = scores.softmax(-1), torch.ones(())
+    if strength and layer.gate is not None:
+        logits = by_head(states, layer.gate, layer.gate_bias)
+        gate = factor(layer.sigma(logits), strength * layer.gate_strength)
+    values = values * gate if layer.gates_values else values
+    mixed = weights @ values if layer.gates_values else weights @ values * gate
+    output = None if layer.output is None else (mixed @ layer.output.mT).sum(0)
+    if layer.output_bias is not None:
+        output = output + layer.output_bias
+    return SimpleNamespace(
+        keys=keys, values=values, scores=scores, weights=weights, mixed=mixed, output=output
+    )

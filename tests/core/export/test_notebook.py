@@ -9,7 +9,6 @@ import pytest
 from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments.instance import ModelInstance, integrate_instance
 from gating_core.export import notebook_text
-from gating_core.export.notebook import LINE_LIMIT
 
 IMPORTS = """\
 from gating_core.attention import AttentionConfig, GateConfig
@@ -29,7 +28,7 @@ def cells(dimension, shown):
     assert LINE in "".join(first["source"])
     codes = ["".join(cell["source"]) for cell in rest]
     assert all(cell["cell_type"] == "code" for cell in rest)
-    assert sum(len(code.splitlines()) for code in codes) <= LINE_LIMIT
+    assert sum(len(code.splitlines()) for code in codes) <= 25
     return codes
 
 

@@ -9,7 +9,6 @@ from safetensors.numpy import load
 
 from gating_core.checkpoints import (
     DrawnGate,
-    attend,
     head_map,
     measure_head,
     principal_plane,
@@ -43,6 +42,7 @@ from gating_core.real_heads import (
 )
 from gating_core.real_heads import WEIGHTS as WEIGHT_CHART
 from gating_core.real_heads.shipped import FOLDER, MODES
+from tests.core.checkpoints.tiny import attend
 
 HEADS = [(1, 8), (5, 11)]  # layer and head, from 0
 CLOSE = 0.002  # of a total: what half precision may change

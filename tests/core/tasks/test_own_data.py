@@ -26,6 +26,7 @@ from ui.decision_boundary.own_data import scaling_text, split_text
 ROWS = [
     "0,0,cat", "4,0,cat", "0,2,dog", "4,2,dog", "1,1,cat", "2,1,cat", "3,1,dog", "2,2,dog",
 ]  # fmt: skip
+FOUR = ("0", "1", "2", "3")  # names of classes
 
 
 def to_csv(own):
@@ -139,13 +140,12 @@ def test_every_way_to_write_a_table_is_read_as_the_same_numbers(
         writer.writerow([*numbers, unicodedata.normalize(form, names[label])])
     text = f"sep={delimiter}{end}" * says_delimiter + out.getvalue()
     for source in (text, text.encode("utf-8-sig")):
-        table = read_table(source)
-        assert table.points.tolist() == [[x, y] for x, y, _ in rows]
-        plain = read_table(
-            to_csv(SimpleNamespace(originals=table.points, labels=table.labels, names=table.names))
-        )
-        assert plain.names == table.names
-        assert plain.labels.tolist() == table.labels.tolist()
+        points, labels, read, _ = read_table(source)
+        assert points.tolist() == [[x, y] for x, y, _ in rows]
+        plain = to_csv(SimpleNamespace(originals=points, labels=labels, names=read))
+        _, again, read_again, _ = read_table(plain)
+        assert read_again == read
+        assert again.tolist() == labels.tolist()
 
 
 @pytest.mark.parametrize(
@@ -273,11 +273,8 @@ def test_other_tables_are_refused_in_one_sentence(name):
     source, row, column, message = REFUSED[name]
     with pytest.raises(OwnDataError, match=message) as caught:
         parse_csv(source)
-    error = caught.value
-    assert (error.row, error.column) == (row, column)
-    text = str(error)
-    assert text.endswith(error.reason)
-    assert (f"row {row}" in text) == (row is not None)
+    text = str(caught.value)
+    assert text.startswith(f"row {row}") == (row is not None)
     assert text.startswith(f"row {row}, column {column}: ") == (column is not None)
     assert "\n" not in text
     assert len(text) < 250
@@ -367,12 +364,12 @@ def test_drawn_points_stay_where_they_are():
 )
 def test_drawings_that_cannot_be_learned_are_refused(points, labels, message):
     with pytest.raises(OwnDataError, match=message):
-        drawn_data(points, labels)
+        drawn_data(points, labels, FOUR)
 
 
 def own_of(*sizes):
     labels = np.repeat(np.arange(len(sizes)), sizes)
-    return drawn_data(np.linspace(-1, 1, 2 * len(labels)).reshape(-1, 2), labels.tolist())
+    return drawn_data(np.linspace(-1, 1, 2 * len(labels)).reshape(-1, 2), labels.tolist(), FOUR)
 
 
 @pytest.mark.parametrize(

@@ -58,19 +58,23 @@ def assert_zero(function):
 @given(kind=st.sampled_from(["sigmoid", "exp", "ratio", "waves"]), c=coefficients, s=strengths)
 def test_the_formula_is_the_geometry_of_any_positive_gate(kind, c, s):
     gate = positive_gate(kind, c)
-    by_formula, field = curvature_terms(gate, GRID.points, s), field_of(GatedSheet(gate, s))
-    gap = (by_formula.gaussian - field.gaussian).abs()
-    assert (gap <= by_formula.gaussian_error + field.gaussian_error)[field.resolved].all()
+    by_formula, field = (
+        curvature_terms(gate, GRID.points, s)["gaussian"],
+        field_of(GatedSheet(gate, s)),
+    )
+    gap = (by_formula.value - field.gaussian).abs()
+    assert (gap <= by_formula.bound + field.gaussian_error)[field.resolved].all()
     assert field.resolved.all()
-    assert by_formula.gaussian_error.isfinite().all()
+    assert by_formula.bound.isfinite().all()
 
 
 def test_another_formula_would_be_seen():
     """The comparison has teeth: with rho^3 in place of rho^4 it fails."""
     gate = parse_formula("1/(3+u^2+2*v^2)")
-    by_formula, field = curvature_terms(gate, GRID.points), field_of(GatedSheet(gate))
-    wrong = by_formula.gaussian / by_formula.parts["rho"].value
-    assert ((wrong - field.gaussian).abs() > by_formula.gaussian_error + field.gaussian_error).all()
+    terms, field = curvature_terms(gate, GRID.points), field_of(GatedSheet(gate))
+    by_formula = terms["gaussian"]
+    wrong = by_formula.value / terms["rho"].value
+    assert ((wrong - field.gaussian).abs() > by_formula.bound + field.gaussian_error).all()
 
 
 @pytest.mark.parametrize("text", ["1/(3+u^2-v*u)", "0.4+0.5*exp(-3*(u^2+v^2))", "sigmoid(u*v+u)"])
@@ -121,8 +125,8 @@ PROFILES = ["sigmoid({s})", "exp({s})", "1/(1+({s})^2)", "0.2+({s})^2", "2.2+sin
 def test_a_gate_of_one_coordinate_of_the_sheet_does_not_curve_it(profile, a, b, d, s):
     gate = parse_formula(profile.format(s=f"{a}*u+{b}*v+{d}"))
     assert_zero(GatedSheet(gate, s))
-    by_formula = curvature_terms(gate, GRID.points, s)
-    assert (by_formula.gaussian.abs() <= by_formula.gaussian_error).all()
+    by_formula = curvature_terms(gate, GRID.points, s)["gaussian"]
+    assert (by_formula.value.abs() <= by_formula.bound).all()
 
 
 @given(a=st.floats(-1, 1), b=st.floats(-1, 1), d=st.floats(2.5, 5))
@@ -148,14 +152,14 @@ def test_an_elementwise_gate_of_one_coordinate_never_curves_to_the_positive_side
 def test_at_strength_zero_there_is_no_gate():
     nowhere = parse_formula("log(0*u-1)")
     assert torch.equal(GatedSheet(nowhere, 0.0)(GRID.points), sheet(GRID.points))
-    assert (curvature_terms(nowhere, GRID.points, 0.0).gaussian == 0).all()
+    assert (curvature_terms(nowhere, GRID.points, 0.0)["gaussian"].value == 0).all()
 
 
 def test_where_the_gate_is_no_number_the_formula_claims_nothing():
-    found = curvature_terms(parse_formula("log(u)"), GRID.points)
+    found = curvature_terms(parse_formula("log(u)"), GRID.points)["gaussian"]
     left = GRID.points[:, 0] <= 0
-    assert found.gaussian_error[left].isinf().all()
-    assert found.gaussian_error[~left & (GRID.points[:, 0] < 0.9)].isfinite().all()
+    assert found.bound[left].isinf().all()
+    assert found.bound[~left & (GRID.points[:, 0] < 0.9)].isfinite().all()
 
 
 def test_wrong_gates_are_refused():

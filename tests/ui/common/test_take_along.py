@@ -12,7 +12,6 @@ import pytest
 from PIL import Image
 
 from gating_core.experiments.comparison import STRENGTHS
-from gating_core.export.notebook import LINE_LIMIT
 from gating_core.export.surface import ply_file, solid_of
 from gating_core.records import tensors_and_metadata
 from tests.ui.opening import LANDING, mistakes, offered, open_settled
@@ -231,7 +230,7 @@ def test_a_notebook_of_a_page_finds_the_number_that_was_shown(taken, page, link,
     book = nbformat.reads(make(), as_version=4)
     nbformat.validate(book)
     codes = [cell.source for cell in book.cells if cell.cell_type == "code"]
-    assert sum(len(code.splitlines()) for code in codes) <= LINE_LIMIT
+    assert sum(len(code.splitlines()) for code in codes) <= 25
     names: dict = {}
     for code in codes:
         exec(compile(code, name, "exec"), names)
