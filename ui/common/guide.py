@@ -91,7 +91,7 @@ LIMITS = {  # by the section of the lesson: the name of its picture, and what th
         "", "Which gates curve?", {"case": "sphere"},
         "a flat sheet, each point divided by its length as under RMSNorm, lies on a sphere")),
     "models": ("boundary", TOPICS["boundary"]._replace(
-        alt="two models of one seed; others are more or less accurate, their means stand above")),
+        alt="two models of one seed; those of other seeds are more or less accurate")),
     "flat": ("keys", TOPICS["keys"]._replace(
         alt="four fixed values, no gate: within their flat space the outputs are a dome, K > 0")),
     "points": ("proved", TOPICS["proved"]._replace(
