@@ -19,7 +19,6 @@ from .visiting import (
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 LANDING, LESSON = "Flat or curved?", "Learn"
-MOBILE = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile"  # whose menu closes itself
 WIDE = {"viewport": {"width": 800, "height": 1500}}
 PAIR = "/?picture=two+models"
 COPIED = "/?strength=0.35&task=xor&picture=two+models&explore=true&colour=curvature&pick=20.30"
@@ -159,7 +158,7 @@ def test_it_plays_once_on_arrival(browser, served, watch):
 
 @pytest.mark.soak  # long
 def test_changing_pages_leaves_no_webgl_contexts_behind(browser, served, watch):
-    with open_page(browser, watch, **PHONE, user_agent=MOBILE) as phone:
+    with open_page(browser, watch, **PHONE) as phone:
         phone.add_init_script(f"({COUNT_CONTEXTS})()")
         phone.goto(served.url + COPIED)
         await_view(phone)
