@@ -1,7 +1,7 @@
 // A change of a control is a step of the browser's history, so that "Back" undoes it alone.
 // Streamlit replaces the address when a control moves (with a whole address), and makes a step
 // whenever the server changes it (with a path), if only to correct it: then it is one only after a
-// visitor's input. The camera, which the browser alone writes (surface/turning.js), stays in the address
+// visitor's input. The camera, which the browser alone writes (turning.js), stays in the address
 // of its page. Once a tab.
 const INPUTS = ['pointerdown', 'keydown'];
 const PHONE = 768; // pixels: a narrower window has its menu over the page

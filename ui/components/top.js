@@ -1,4 +1,4 @@
-// Scrolls to the top of the page where it shows something else: a phone would stay where the finger was.
+// Scrolls to the top of the page where it shows something else: a phone would stay where it was.
 
 export default function ({ data: [{ shown }] }) {
   const before = window.__gcShown;

@@ -8,7 +8,8 @@ export default function () {
   window.__gcTurns = true;
   addEventListener('keydown', event => {
     const step = STEPS[event.key];
-    if (!step || event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.('textarea')) return;
+    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.target.closest?.('textarea')) return;
     if (!document.querySelector('.st-key-turns')) return; // not in present mode
     event.preventDefault();
     event.stopImmediatePropagation();

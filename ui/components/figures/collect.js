@@ -1,6 +1,7 @@
 // The pictures that are on the page, and what is drawn in one of them.
 
-const LEFT_OUT = 'button, input, select, [role=alert], [aria-live=polite], [class$="-hint"], svg, style';
+const LEFT_OUT = 'button, input, select, svg, style, [role=alert], [aria-live=polite],'
+  + ' [class$="-hint"]';
 const TOLD = 'p, dl, label, table, [class$="-verdict"], [class$="-more"]'; // not in the picture
 const DRAWN_BY = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'opacity',
   'stroke-dasharray', 'font-size', 'font-family', 'font-weight', 'text-anchor', 'dominant-baseline',

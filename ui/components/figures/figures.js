@@ -4,7 +4,8 @@ const KEPT_MS = 60000; // a saved file's address, for slow disks
 
 export default function ({ data: [header], parentElement }) {
   const root = parentElement.querySelector('.gc-figures');
-  const [which, status] = ['which', 'status'].map(name => root.querySelector(`.gc-figures-${name}`));
+  const which = root.querySelector('.gc-figures-which');
+  const status = root.querySelector('.gc-figures-status');
   const buttons = [...root.querySelectorAll('button')];
   const state = (root.gcFigures ??= { busy: false });
   state.header = header;

@@ -85,7 +85,8 @@ const plainNumbers = (_, value) => (ArrayBuffer.isView(value)
 function htmlFile(root, title, line) {
   const { width, height, canvases, drawings, bars, texts } = partsOf(root);
   const placeOf = ({ node, ...place }) => place;
-  const [views, flat] = [true, false].map(is => canvases.filter(({ node }) => is === !!node.gcView));
+  const views = canvases.filter(({ node }) => node.gcView);
+  const flat = canvases.filter(({ node }) => !node.gcView);
   const colour = getComputedStyle(root).color;
   const foot = { text: line, font: FOOT_FONT, colour, left: 6, top: height + 4 };
   const figure = JSON.stringify({

@@ -70,7 +70,8 @@ function paintGlass(canvas, head, { lit = null, lead = 1, shadeSide = LIGHT_SIDE
     context.globalAlpha = lit === null || lit === key ? 1 : 0.13;
     context.fillStyle = cssOf(head.colours[key]);
     context.fill();
-    Object.assign(context, { globalAlpha: 1, strokeStyle: LEAD, lineWidth: lead, lineJoin: 'round' });
+    context.globalAlpha = 1;
+    Object.assign(context, { strokeStyle: LEAD, lineWidth: lead, lineJoin: 'round' });
     context.stroke();
   }
   context.imageSmoothingQuality = 'high';
@@ -83,7 +84,8 @@ function paintWords(canvas, head, size, most, lit = null) {
   const context = canvas.getContext('2d');
   const side = canvas.clientWidth;
   Object.assign(context, { font: `600 ${size}px ${FONT}`, textAlign: 'center', lineJoin: 'round',
-    textBaseline: 'middle', fillStyle: '#fff', strokeStyle: 'rgba(8,10,14,.72)', lineWidth: size / 4.5 });
+    textBaseline: 'middle', fillStyle: '#fff', strokeStyle: 'rgba(8,10,14,.72)',
+    lineWidth: size / 4.5 });
   const cells = head.cells.flatMap(({ key, polygon, centre }) => {
     const heights = [-0.5, 0.5].map(part => centre[1] + part * 2.2 * size / side);
     const room = heights.map(height => chordAt(polygon, height));

@@ -8,7 +8,7 @@ function buildWall(state) {
   const glass = state.find('glass');
   const narrow = Math.min(heads, NARROW);
   const counts = { columns: heads, rows: layers, narrow, folded: Math.ceil(heads / narrow) };
-  for (const [name, count] of Object.entries(counts)) glass.style.setProperty(`--gc-${name}`, count);
+  Object.entries(counts).forEach(([name, n]) => glass.style.setProperty(`--gc-${name}`, n));
   const columns = Array.from({ length: heads }, (_, head) => (head ? `${head + 1}` : 'head 1'));
   state.windows = state.each.map((_, at) => {
     const [layer, head] = [Math.floor(at / heads), at % heads];
@@ -95,7 +95,8 @@ function paintWindow(state, button) {
   button.setAttribute('aria-label', windowSentence(state, layer, number));
 }
 
-const headName = (state, layer, head) => `Layer ${state.header.layerNames[layer]}, head ${head + 1}`;
+const headName = ({ header }, layer, head) =>
+  `Layer ${header.layerNames[layer]}, head ${head + 1}`;
 
 function windowSentence(state, layer, number) {
   const head = headOf(state, layer, number);

@@ -74,7 +74,7 @@ function addGlass(scene, { up: [x, y, z], centre, sphere, height, eps }, ink) {
       segments.push(...spot(n / ARCS, m), ...spot((n + 1) / ARCS, m));
     }
     for (let n = 1; n <= PARALLELS; n += 1) {
-      for (let k = 0; k < 3; k += 1) segments.push(...spot(n, m + k / 3), ...spot(n, m + (k + 1) / 3));
+      for (let k = m; k < m + 1; k += 1 / 4) segments.push(...spot(n, k), ...spot(n, k + 1 / 4));
       const corners = [spot(n - 1, m), spot(n, m), spot(n, m + 1), spot(n - 1, m + 1)];
       scene.sheets.push({ corners, colour });
     }

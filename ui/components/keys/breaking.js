@@ -66,9 +66,10 @@ function tryToBreak(state) {
 function breakingSentence({ positive, negative, open }) {
   const all = `${group(DRAWS * TILE * TILE)} points.`;
   const signs = [[positive, 'K > 0'], [negative, 'K < 0']].filter(([n]) => n);
-  if (!signs.length) return `${DRAWS} random surfaces: |K| is below its rounding bound at all ${all}`;
+  const below = '|K| is below its rounding bound';
+  if (!signs.length) return `${DRAWS} random surfaces: ${below} at all ${all}`;
   const parts = signs.map(([n, words]) => `${words} at ${group(n)}`).join(', ');
-  const left = open ? ` At ${group(open)} points |K| is below its rounding bound (grey).` : '';
+  const left = open ? ` At ${group(open)} points ${below} (grey).` : '';
   const drawn = `${DRAWS} surfaces with random values, biases and metrics, the same keys`;
   return `${drawn}: ${parts} of ${all}${left}`;
 }

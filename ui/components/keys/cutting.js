@@ -33,7 +33,7 @@ function cutBy({ plane, surface: { places }, ink }, scene, { sign, why }) {
   addCut(scene, cutOf(field, SIZE, places));
   addSheet(scene, plane, middleOf(places), ink);
   const kinds = cutKinds(field, SIZE);
-  if (!closedPart(field, SIZE)) kinds.loops = 0; // of a few vertices, as the mesh has them on saddles
+  if (!closedPart(field, SIZE)) kinds.loops = 0; // of a few vertices, as on meshes of saddles
   const words = cutWords(Boolean(why), kinds, field);
   if (why || sign === null) return words;
   const rings = sign > 0 ? 'Make it a saddle, and no plane cuts a closed ring.'

@@ -127,7 +127,8 @@ function zonesOf([a, b, c], moving, pixel, polygon) {
 // "K > 0" within the triangle, "K < 0" beyond its edges, so that colour is not the only cue.
 function signWords([a, b, c], moving, pixel) {
   const side = 2 * pixel([0, 0])[0];
-  const middle = points => [0, 1].map(k => points.reduce((sum, p) => sum + p[k], 0) / points.length);
+  const mean = numbers => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+  const middle = points => [0, 1].map(k => mean(points.map(point => point[k])));
   const centre = middle([a, b, c]);
   const outside = [[a, b], [b, c], [c, a]].map(edge => {
     const from = middle(edge);

@@ -7,7 +7,8 @@ const FILLED = 0.8; // of the picture
 const FARTHEST_VALUE = 2;
 const VALUE_STEP = 1 / 16;
 const COLOURS = ['negative', 'half-negative', 'neutral', 'half-positive', 'positive'];
-const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = COLOURS.map(name => hexColour(PALETTE[name]));
+const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = COLOURS
+  .map(name => hexColour(PALETTE[name]));
 const chartAt = share => 2 * share - 1;
 
 const pointOf = hit => hit && hit.map(share => Number(chartAt(share).toFixed(3)));
@@ -47,7 +48,8 @@ function sceneOf(state, { places, normals, K }, verdict) {
   state.half = medianSize(K);
   K.forEach((k, i) => colours.set(verdict.sign ? colourOf(k, state.half) : NEUTRAL, 3 * i));
   const frame = values.flatMap((a, i) => values.slice(0, i).flatMap(b => [...a, ...b]));
-  const lines = [{ segments: frame, wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 }];
+  const edges = { wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 };
+  const lines = [{ segments: frame, ...edges }];
   const isPlanar = values.length === 3; // the curved lines of the chart would make it look bent
   if (isPlanar) {
     const segments = linesIn(values);
@@ -71,7 +73,8 @@ function buildValues(state) {
   state.valueKnobs = state.model.values.map((_, index) => {
     const knob = element('button', { type: 'button', className: 'gc-keys-value' });
     knob.dataset.value = index;
-    const within = x => Math.max(-FARTHEST_VALUE, Math.min(FARTHEST_VALUE, Number(x.toFixed(3)))) + 0;
+    const most = FARTHEST_VALUE;
+    const within = x => Math.max(-most, Math.min(most, Number(x.toFixed(3)))) + 0;
     const move = place => {
       state.model.values[index] = place.map(within);
       change(state);

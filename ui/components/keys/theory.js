@@ -50,7 +50,8 @@ function outputAt(model, u, v) {
   const meanOf = numbers => numbers.reduce((sum, x, i) => sum + weights[i] * x, 0);
   const mean = [0, 1].map(k => meanOf(model.keys.map(key => key[k])));
   const from = model.keys.map(key => [key[0] - mean[0], key[1] - mean[1]]);
-  const [cuu, cuv, cvv] = [[0, 0], [0, 1], [1, 1]].map(([k, l]) => meanOf(from.map(a => a[k] * a[l])));
+  const momentAt = ([k, l]) => meanOf(from.map(a => a[k] * a[l]));
+  const [cuu, cuv, cvv] = [[0, 0], [0, 1], [1, 1]].map(momentAt);
   const momentOf = factor => {
     const out = [0, 0, 0];
     from.forEach(([a, b], i) => {

@@ -31,7 +31,8 @@ function sentenceOf(state, { sign, key, why }) {
   const range = state.surface.K.filter(Number.isFinite);
   const [least, most] = endsAmong(range).map(number);
   const proof = `Proved from ${isSink ? 'the keys and the origin' : 'the four keys'}.`;
-  const here = `${proof} At the ${group(range.length)} points drawn, K runs from ${least} to ${most}.`;
+  const count = group(range.length);
+  const here = `${proof} At the ${count} points drawn, K runs from ${least} to ${most}.`;
   if (sign > 0) return [`${insideWords(state, key, isSink)}: a dome everywhere, K > 0.`, here];
   const where = isSink ? 'The origin lies beyond one edge of the key triangle'
     : 'The four keys are in convex position';

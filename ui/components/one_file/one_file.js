@@ -7,7 +7,8 @@ async function unpacked(id) {
 }
 
 const told = document.getElementById('header').textContent;
-loads.set(new URL(JSON.parse(told).source, document.baseURI).href, unpacked('arrays').then(file => file.arrayBuffer()));
+const address = new URL(JSON.parse(told).source, document.baseURI).href;
+loads.set(address, unpacked('arrays').then(file => file.arrayBuffer()));
 
 const wanted = matchMedia('(prefers-color-scheme: dark)');
 const schemeButton = document.querySelector('.gc-file-scheme');
@@ -16,9 +17,11 @@ const schemeButton = document.querySelector('.gc-file-scheme');
 function drawIn(scheme) {
   document.documentElement.dataset.scheme = scheme;
   schemeButton.textContent = scheme === 'dark' ? 'Light colours' : 'Dark colours';
-  mount({ data: new TextEncoder().encode(told), parentElement: document.body, setTriggerValue: () => {} });
+  const data = new TextEncoder().encode(told);
+  mount({ data, parentElement: document.body, setTriggerValue: () => {} });
 }
 
-schemeButton.onclick = () => drawIn(document.documentElement.dataset.scheme === 'dark' ? 'light' : 'dark');
+const isDarkNow = () => document.documentElement.dataset.scheme === 'dark';
+schemeButton.onclick = () => drawIn(isDarkNow() ? 'light' : 'dark');
 wanted.onchange = () => drawIn(wanted.matches ? 'dark' : 'light');
 drawIn(wanted.matches ? 'dark' : 'light');

@@ -36,7 +36,8 @@ function adopt(state, header, buffer, address) {
   const others = state.shown !== address;
   if (others) {
     const arrays = unpack(header.arrays, buffer);
-    const sides = SIDE_NAMES.slice(0, header.sides.length).map(side => framesOf(header, arrays, side));
+    const names = SIDE_NAMES.slice(0, header.sides.length);
+    const sides = names.map(side => framesOf(header, arrays, side));
     Object.assign(state, { shown: address, sides, size: header.arrays.left.shape[1] });
     if (!header.follow || !isFollowed) state.playing = false;
   }
@@ -99,7 +100,8 @@ function build(state) {
     onPaint();
     placeCorners(state);
   };
-  const indices = point => point && point.map(share => Math.round(share * (state.size - 1))).reverse();
+  const indexOf = share => Math.round(share * (state.size - 1));
+  const indices = point => point && point.map(indexOf).reverse();
   state.views.forEach(view => {
     listenToTurning(view, {
       onClick: point => pick(state, state.header.maps ? indices(point) : null),
@@ -189,7 +191,8 @@ function placeCorners(state) {
 function listenToKnob(knob, state, corner) {
   const [view] = state.views;
   const move = ([x, y]) => {
-    state.corners = cornersOf(state).map((place, i) => (i === corner ? plus(place, [x, y, 0]) : place));
+    const moved = (place, i) => (i === corner ? plus(place, [x, y, 0]) : place);
+    state.corners = cornersOf(state).map(moved);
     change(state);
   };
   // Where the ray through a pixel meets the level plane of the corners; edge-on, which is so far
@@ -341,11 +344,12 @@ function showSide(state, i, own, ink, mark) {
       view.canvas.clientWidth);
     if (isMarked) addPin(scene, marked);
   } else if (isMarked) {
-    scene.points = { size: 13, places: new Float32Array(marked), colours: new Float32Array(ACCENT) };
+    const places = new Float32Array(marked);
+    scene.points = { size: 13, places, colours: new Float32Array(ACCENT) };
   }
   view.show(scene);
-  view.canvas.setAttribute('aria-label', `${about.name}: ${about.verdict[own]}. Arrow keys turn, plus`
-    + ' and minus zoom, Home resets, space plays.');
+  const keys = 'Arrow keys turn, plus and minus zoom, Home resets, space plays.';
+  view.canvas.setAttribute('aria-label', `${about.name}: ${about.verdict[own]}. ${keys}`);
 }
 
 function drawMap(state, i, own, ink, mark) {
@@ -356,7 +360,8 @@ function drawMap(state, i, own, ink, mark) {
   const classed = classedFrame(state, i, own);
   const shared = { size, names: header.names, mark, ink };
   map.hidden = about.plain;
-  map.querySelector('span').textContent = header.sides.some(({ plain }) => plain) ? '' : about.short;
+  const isOnly = header.sides.some(({ plain }) => plain);
+  map.querySelector('span').textContent = isOnly ? '' : about.short;
   canvas.setAttribute('aria-label', `${header.quantity}: ${about.name}`);
   if (!about.plain) {
     const field = kind => at(`Fine${kind}`, classed) ?? at(kind, classed);
@@ -374,7 +379,7 @@ function drawMap(state, i, own, ink, mark) {
 }
 
 const stopsOf = scale => scale.map(([stop, colour]) => `${colour} ${100 * stop}%`);
-const gradientOf = scale => `linear-gradient(90deg, ${stopsOf(scale)})`; // saved pictures look for it
+const gradientOf = scale => `linear-gradient(90deg, ${stopsOf(scale)})`; // see collect.js
 
 function showScale(part, scale, ends) {
   const [low, bar, high] = part.children;
@@ -431,7 +436,8 @@ function addGround(scene, { ground, origin }, ink) {
   };
   const rays = ground.flatMap(corner => [...corner, ...origin]);
   const dot = [...origin, ...plus(origin, [0, 0, 0.01])];
-  lines.push({ segments: pullsOf(from, places, size), wide: 1.6, colour: ink, alpha: 0.6, hidden: 0.2 },
+  const pulls = pullsOf(from, places, size);
+  lines.push({ segments: pulls, wide: 1.6, colour: ink, alpha: 0.6, hidden: 0.2 },
     { segments: rays, wide: 1, colour: ACCENT, alpha: 0.35, hidden: 0.15 },
     { segments: dot, wide: 8, colour: ACCENT, hidden: 0.5 });
 }

@@ -30,8 +30,10 @@ function ask(state) {
   state.asking = true;
   state.root.classList.add('gc-stage-asking');
   state.find('question').hidden = false;
-  const why = 'a plane meets a flat surface in a straight line. Once the gate opens, it is flat no more.';
-  for (const [name, text] of [['yes', `Not this one: ${why}`], ['no', `Right: ${why}`], ['show', '']]) {
+  const why = 'a plane meets a flat surface in a straight line.'
+    + ' Once the gate opens, it is flat no more.';
+  const answers = { yes: `Not this one: ${why}`, no: `Right: ${why}`, show: '' };
+  for (const [name, text] of Object.entries(answers)) {
     state.find(name).onclick = () => {
       endQuestion(state);
       state.find('answer').textContent = text;

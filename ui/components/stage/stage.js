@@ -163,8 +163,9 @@ function drawStage(state) {
   } else {
     addSheet(scene, plane, middle, ink);
     addCut(scene, cutOf(field, size, places));
-    paintSquare(state.find('square'), { field, size, points: state.testPoints.subarray(0, 2 * drawn),
-      labels, pointField: testField, ...header });
+    const shown = state.testPoints.subarray(0, 2 * drawn);
+    paintSquare(state.find('square'),
+      { field, size, points: shown, labels, pointField: testField, ...header });
   }
   const isBetween = strength > 0 && strength < 1;
   if (isBetween && !state.opening) {
@@ -179,7 +180,8 @@ function drawStage(state) {
 }
 
 // What the plane cuts, and how many test points lie on their side of it: [bold, rest].
-function sentenceOf({ strength, size, own, labels, asking }, isFlat, field, testField, fittedField) {
+function sentenceOf(state, isFlat, field, testField, fittedField) {
+  const { strength, size, own, labels, asking } = state;
   const gates = { 0: 'Gate off.', 1: 'Gate on.' };
   const gate = gates[strength] ?? `Gate at λ = ${decimals(strength)}.`;
   if (asking) {

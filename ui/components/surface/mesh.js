@@ -94,7 +94,8 @@ function pullsOf(from, places, size) {
     if (!(length > 0)) continue; // also at a hole
     const head = Math.min(ARROW, length / 3) / length;
     const across = unit(cross(way, Math.abs(way[2]) > 0.9 * length ? [1, 0, 0] : [0, 0, 1]));
-    const wings = [0.5, -0.5].map(side => plus(plus(tip, way, -head), across, side * head * length));
+    const half = head * length / 2;
+    const wings = [half, -half].map(side => plus(plus(tip, way, -head), across, side));
     segments.push(...start, ...tip, ...wings.flatMap(wing => [...tip, ...wing]));
   }
   return segments;

@@ -8,7 +8,8 @@ const cssOf = (colour, alpha = 1) => `rgba(${colour.slice(0, 3).map(byteOf)},${a
 
 function canvasPainter(canvas) {
   const context = canvas.getContext('2d');
-  return { kind: 'canvas', paint: (scene, lens) => paintByCanvas(context, scene, lens), release: () => {} };
+  const paint = (scene, lens) => paintByCanvas(context, scene, lens);
+  return { kind: 'canvas', paint, release: () => {} };
 }
 
 function paintByCanvas(context, scene, lens) {
@@ -54,7 +55,8 @@ function paintByCanvas(context, scene, lens) {
 }
 
 // A part for every cell of the mesh, with the grid lines at its first two edges.
-function meshParts(context, { size, places, normals, colours, plane, classes, cells }, lens, trace) {
+function meshParts(context, scene, lens, trace) {
+  const { size, places, normals, colours, plane, classes, cells } = scene;
   const spots = Array.from({ length: size * size }, (_, i) => lens.project(vertexOf(places, i)));
   const line = cells / (size - 1);
   const isLine = at => Math.floor(at * line + 1e-9) !== Math.floor((at - 1) * line + 1e-9);

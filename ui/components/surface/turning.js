@@ -55,7 +55,9 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {}, plays =
       finger.scrolls = Math.abs(y - finger.start[1]) > Math.abs(x - finger.start[0]);
     }
     if (before) zoom(before / spread());
-    else if (event.pointerType !== 'touch' || finger.scrolls === false) turn(TURN * across, TURN * down);
+    else if (event.pointerType !== 'touch' || finger.scrolls === false) {
+      turn(TURN * across, TURN * down);
+    }
     view.invalidate();
   });
   for (const name of ['pointerup', 'pointercancel']) {
@@ -95,7 +97,7 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {}, plays =
 // Puts the camera into the address, or removes it where it is the first one.
 function keepCamera({ camera, home }) {
   const { azimuth, elevation, distance } = camera;
-  const isHome = Object.entries(home).every(([name, at]) => name === 'centre' || camera[name] === at);
+  const isHome = ['azimuth', 'elevation', 'distance'].every(name => camera[name] === home[name]);
   putCamera(isHome ? null : [azimuth, elevation, distance / home.distance]);
 }
 

@@ -3,8 +3,8 @@
 //   const view = makeView(canvas, { azimuth, elevation, distance, centre });
 //   view.show(scene)       paints the scene at the next frame
 //   view.invalidate()      the same scene again: the camera or the window has changed
-//   view.frame(places, share, stack)   the camera's centre and distance, so that these fill a share of
-//                          the picture; the element `stack` around it gets their ratio, `--gc-aspect`
+//   view.frame(places, share, stack)   the camera's centre and distance, so that these fill a share
+//                          of the picture; `stack` around it gets their ratio, `--gc-aspect`
 //   view.project(place)    [x, y, depth] on the screen, in pixels
 //   view.hit(x, y)         [column, row] of the surface as shares of one, or null
 //   view.picture(times)    what is shown as a PNG so many times as large
@@ -13,8 +13,8 @@
 // A scene: size, places and normals (3 size², NaN in holes), `cells` between grid lines, and a
 // colour for every vertex (`colours`, 3 size²), or a `plane` [a, b, c, d] with the colours of its
 // two sides (`classes`). Besides:
-//   ground   { corners, colour [r, g, b, alpha] }, onto which the surface throws a `shadow` (0 to 1)
-//   lines    [{ segments [x y z x y z …], wide, colour, alpha, hidden: alpha behind the surface, near }]
+//   ground   { corners, colour [r, g, b, alpha] }, onto which it throws a `shadow` (0 to 1)
+//   lines    [{ segments [x y z x y z …], wide, colour, alpha, hidden: alpha behind it, near }]
 //   points   { places, colours, size in pixels }
 //   sheets   [{ corners, colour [r, g, b, alpha] }], translucent, painted last
 
@@ -33,7 +33,8 @@ function makeView(canvas, camera) {
     old.painter.release();
     views.delete(old);
   }
-  const view = { canvas, camera: { ...camera }, home: { ...camera }, scene: null, onPaint: () => {} };
+  const view = { canvas, camera: { ...camera }, home: { ...camera }, scene: null };
+  view.onPaint = () => {};
   view.painter = webglPainter(canvas) ?? canvasPainter(canvas);
   canvas.dataset.painter = view.painter.kind;
   view.invalidate = () => {
@@ -136,7 +137,8 @@ function lensOf({ azimuth, elevation, distance, centre }, width, height, ratio) 
   const eye = plus(centre, back, distance);
   const right = unit(cross([0, 0, 1], back));
   const up = cross(back, right);
-  const tall = Math.min(1, width / height / 1.2) / Math.tan(FIELD / 2); // a narrow picture shows as much
+  const narrow = Math.min(1, width / height / 1.2); // it shows as much
+  const tall = narrow / Math.tan(FIELD / 2);
   const wide = tall * height / width;
   const [near, far] = [0.05 * distance, 20 * distance];
   const row = (axis, factor) => [...axis.map(x => x * factor), -factor * dot(axis, eye)];

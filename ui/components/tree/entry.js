@@ -32,7 +32,8 @@ function entryOf(data, x, strength) {
       const parts = tokens.map((gives, token) => {
         const inner = factor('G2', token, h, c);
         const term = outside * projection * own * weights[token] * inner * gives[c];
-        return { term, weight: weights[token], ungated: ungated[token], gate: inner, gives: gives[c] };
+        const [weight, without] = [weights[token], ungated[token]];
+        return { term, weight, ungated: without, gate: inner, gives: gives[c] };
       });
       return { sum: sum(parts.map(({ term }) => term)), projection, gate: own, tokens: parts };
     });

@@ -16,7 +16,8 @@ const SAMPLED = [-1, -0.5, 0, 0.5, 1]; // inputs, both ways, from which the scal
 // Three decimals, fewer figures than anybody reads; a power of ten for what these would hide.
 function numberText(value) {
   if (value === 0) return '0';
-  const text = Math.abs(value) < 1e-3 || Math.abs(value) >= 1e4 ? value.toExponential(1) : value.toFixed(3);
+  const isPlain = Math.abs(value) >= 1e-3 && Math.abs(value) < 1e4;
+  const text = isPlain ? value.toFixed(3) : value.toExponential(1);
   return text.replaceAll('-', '−');
 }
 
@@ -73,8 +74,8 @@ function level(y, from, to, texts) {
 
 // A group for the expert (h, c): it is hovered, focused and clicked as one.
 function expertGroup(draw, h, c, box) {
-  const attributes = { class: 'gc-expert', tabindex: 0, role: 'button', 'data-expert': nameOf(h, c) };
-  const group = draw.add(draw.svg, 'g', attributes, (node, entry) => {
+  const shared = { class: 'gc-expert', tabindex: 0, role: 'button', 'data-expert': nameOf(h, c) };
+  const group = draw.add(draw.svg, 'g', shared, (node, entry) => {
     const own = numberText(entry.heads[h].experts[c].sum);
     node.setAttribute('aria-label', `Expert ${c + 1} of head ${h + 1}: ${own}`);
   });

@@ -172,7 +172,8 @@ function formulaLines({ data, entry, x }, expert) {
   const ungated = own.tokens.map(part => numberText(part.ungated)).join(', ');
   const routed = ROUTING.includes(place) ? ` Without the gate, α would be ${ungated}.` : '';
   const vector = numbers => `(${numbers.map(numberText).join(', ')})`;
-  const factors = `Wₒ ${numberText(own.projection)}${gate('G1', own.gate)}${gate('G5', entry.outside)}`;
+  const gates = `${gate('G1', own.gate)}${gate('G5', entry.outside)}`;
+  const factors = `Wₒ ${numberText(own.projection)}${gates}`;
   const first = affine(data.tokens, x)[0];
   return [
     line(strong(`Expert ${c + 1} of head ${h + 1}: `), `${factors} × [${tokens}] = `,
