@@ -139,9 +139,9 @@ from gating_core.lm.measurements import load_efficient, load_measured, load_time
 from gating_core.lm.shipped import load_model
 from gating_core.real_heads import (TEXTS, shipped_charts, shipped_layers, shipped_measures,
                                     shipped_record, shipped_text)
-from gating_core.lm.steering.experiment import load_steering
+from gating_core.lm.steering.outcomes import load_steering
 from gating_core.lm.steering.live import load_opening
-from gating_core.lm.steering.judge import vocabulary
+from gating_core.lm.steering.outcomes import vocabulary
 
 def say(name, *arrays):
     print(name, *(f"{np.nansum(np.asarray(x, dtype=float)):.9g}" for x in arrays))
@@ -189,7 +189,7 @@ def test_an_installed_library_loads_what_the_repository_loads(run, wheel):
 LEFT_OUT = """
 from gating_core.lm.shipped import load_model, shipped
 from gating_core.lm.conversions import load_conversion
-from gating_core.lm.steering.shipped import load_dictionaries
+from gating_core.lm.steering.streams import load_dictionaries
 
 print(shipped())
 for load in (lambda: load_model("none", 1), lambda: load_conversion("linear"),

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.lm.steering import live
-from gating_core.lm.steering.dictionary import DictionaryCard
 from gating_core.lm.steering.live import (
     LETTERS,
     DirectionRequest,
@@ -21,7 +20,7 @@ from gating_core.lm.steering.live import (
     model_and_dictionaries,
     written_along,
 )
-from gating_core.lm.steering.shipped import SIZE, STEERED
+from gating_core.lm.steering.streams import SIZE, STEERED, DictionaryCard
 from ui.common import charts as c
 from ui.common.formatting import percent, short
 from ui.common.language_models import TITLES, named

@@ -12,8 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.lm.shipped import MODELS, SEEDS
 from gating_core.lm.steering.live import STRONGEST_PUSH, DirectionRequest, model_and_dictionaries
-from gating_core.lm.steering.shipped import KINDS, SIZE
-from gating_core.lm.steering.streams import RELEASED_AFTER
+from gating_core.lm.steering.streams import KINDS, RELEASED_AFTER, SIZE
 from ui.common.charts import BLUE, ORANGE
 from ui.common.language_models import UNGATED
 from ui.common.links import LINK
@@ -51,7 +50,7 @@ def choose_strength(row: DeltaGenerator) -> float:
         "Strength (below 0: to English)",
         -STRONGEST_PUSH,
         STRONGEST_PUSH,
-        4.0,
+        6.0,
         0.5,
         key="steering_strength",
         width=260,

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isnan
 
+import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.characters import read_typed
 from gating_core.lm.corpus import LANGUAGES
+from gating_core.lm.resampling import PairedDifference
+from gating_core.lm.shipped import SEEDS
 from gating_core.lm.steering import live
-from gating_core.lm.steering.experiment import BEYOND, WRITTEN, prompt_verses
-from gating_core.lm.steering.judge import WINDOW
 from gating_core.lm.steering.live import (
     BEGINNING,
     DirectionRequest,
@@ -26,21 +28,42 @@ from gating_core.lm.steering.live import (
     write_judged,
     written_texts,
 )
-from gating_core.lm.steering.shipped import STEERED
-from gating_core.lm.steering.streams import RELEASED_AFTER
+from gating_core.lm.steering.outcomes import (
+    BEYOND,
+    DIRECTIONS,
+    REFERENCES,
+    STRENGTHS,
+    SUMMARISED,
+    WINDOW,
+    WRITTEN,
+    Outcome,
+    gate_difference,
+    load_steering,
+    prompt_verses,
+    summarise,
+)
+from gating_core.lm.steering.streams import RELEASED_AFTER, STEERED
 from ui.common import charts as c
-from ui.common.formatting import figures, percent
+from ui.common.formatting import by_interval, figures, percent
 from ui.common.language_models import TITLES, TONGUES, UNGATED, unknown_characters
 from ui.common.lessons import section
 from ui.common.links import LINK
 from ui.common.page import draw_finding
 from ui.limits import STEERED_CHARACTERS
-from ui.steering import results, shared
-from ui.steering.shared import ALL_TOKENS, MODES, STYLE
+from ui.steering import shared
+from ui.steering.shared import ALL_TOKENS, MODES, STYLE, signed
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.jobs import Jobs
 
+SUCCESS, BAYES, NATS, WORDS, BACK, FLUENT, WORDLESS = SUMMARISED
+FEATURE, ALONG_RANDOM = (DIRECTIONS.index(name) for name in ("feature", "random direction"))
+TARGETS = {"both": slice(None)} | {
+    tongue: slice(number, number + 1) for number, tongue in enumerate(TONGUES)
+}
+HALF = 0.5  # of the texts: what most of them do is done by more
+CHARTS = {SUCCESS: "The language changes", FLUENT: "It changes, and the text is fluent"}
+Cell = tuple[int, int, int]  # layer, kind of direction, strength
 BEGINNINGS = {"english": BEGINNING, "spanish": "Y dijo Dios á "}
 LANGUAGE, CHOSEN, MEANS, RANDOM = (
     "language feature",
@@ -60,6 +83,22 @@ FINDINGS = {  # by `gating_core.lm.steering.VERDICTS`
 TEXTS: Jobs[SteerRequest, Sequence[Step]] = Jobs(
     "steering_text", partial(jobs.text_steps, write_judged), NUMBERS_CACHE
 )
+
+
+@cached("Adding up …", on=NUMBERS_CACHE)
+def outcomes(mode: str, target: str) -> dict[str, Outcome]:
+    """Return the outcomes of the models without and with a gate, means over their seeds."""
+    tables = load_steering()
+    return {
+        gate: summarise([tables[gate, seed] for seed in SEEDS], gate, mode, TARGETS[target])
+        for gate in STEERED
+    }
+
+
+@cached("Adding up …", on=NUMBERS_CACHE)
+def gate_effects(mode: str, target: str) -> list[PairedDifference]:
+    """Return by how much more often steering succeeds with a gate, by layer."""
+    return gate_difference(TARGETS[target], mode)
 
 
 @st.cache_resource(show_spinner=False)
@@ -84,8 +123,8 @@ def draw() -> None:
     st.html(STYLE)
     requests, layer, target = choose_requests()
     mode, strength = requests[0].mode, abs(requests[0].push)
-    both, charts = results.outcomes(mode, target), c.Charts("steer")
-    finding, detail = results.finding_text(both, layer)
+    both, charts = outcomes(mode, target), c.Charts("steer")
+    finding, detail = answer_text(both, layer, strength)
     draw_finding(finding)
 
     bundled = {key: opening()[key].steps for key in requests if key in opening()}
@@ -105,16 +144,18 @@ def draw() -> None:
             share=lambda: sum(map(len, so_far().values())) / WRITTEN / 2,
         )
     with first:
-        for column, quantity in zip(st.columns(2), results.CHARTS, strict=True):
-            figure = results.outcome_chart(both, quantity, layer, strength)
+        for column, quantity in zip(st.columns(2), CHARTS, strict=True):
+            figure = outcome_chart(both, quantity, layer, strength)
             charts.draw(quantity, column, figure, detail)
     st.caption(detail)
     for gate, outcome in both.items():
-        charts.tables[f"outcomes_{gate}"] = results.outcome_table(outcome)
+        charts.tables[f"outcomes_{gate}"] = outcome_table(outcome)
     more = st.expander("All numbers", key="steering_numbers", on_change="rerun", **LINK)
     if more.open:
         with more:
-            results.draw_more(both, layer, mode, target)
+            for title, outcome in zip(("No gate", "With a gate"), both.values(), strict=True):
+                st.markdown(f"**{title}.** {numbers_text(outcome, cell_of(layer, strength))}")
+            st.markdown(effect_text(gate_effects(mode, target)[layer]))
     with st.container(horizontal=True):
         st.button(
             "Generate another",
@@ -131,8 +172,6 @@ def draw() -> None:
                 window=WINDOW,
                 first=RELEASED_AFTER,
                 beyond=f"{100 * BEYOND:g}\u00a0%",
-                works=percent(results.WORKS),
-                fooled=percent(results.FOOLED),
                 prompts=len(prompt_verses()),
                 hidden=percent(3 / len(prompt_verses())),
             )
@@ -195,7 +234,7 @@ def choose_requests() -> tuple[tuple[SteerRequest, ...], int, str]:
         chosen = shared.choose_feature((UNGATED, seed), layer) if vector == CHOSEN else None
         target = st.selectbox(
             "Target language of the charts",
-            [*results.TARGETS],
+            [*TARGETS],
             key="results_target",
             **LINK,
             help="Every prompt of the experiment is in the other language.",
@@ -231,7 +270,10 @@ def draw_texts(
             finding = finding_text(*endings(request, steps))
         lines = []
         for name, text, side in zip(
-            ("Unsteered", "Steered"), written_texts(steps), (0, 1), strict=True
+            ("Unsteered", f"Steered, strength {request.push:g}".replace("-", "−")),
+            written_texts(steps),
+            (0, 1),
+            strict=True,
         ):
             shades = [shade(step.spanish[side]) for step in steps]
             marked = RELEASED_AFTER if side and request.mode != MODES[ALL_TOKENS] else None
@@ -290,3 +332,156 @@ LEGEND = '<p class="gc-key">Classifier, last {} characters: {}</p>'.format(
         )
     ),
 )
+
+
+# --- Outcomes -------------------------------------------------------------------------------------
+
+
+# What the feature does: the answer to the page's question, and what it means for the texts.
+ANSWERS = {
+    "unchanged": ("No", ""),
+    "unreliable": ("Inconclusive", ""),
+    "divided": ("Inconclusive", ", and the classifiers disagree"),
+    "fooled": ("No", ", but few are fluent: the classifiers are fooled"),
+    "fluent": ("Yes", ", and most stay fluent"),
+    "inconclusive": ("Yes", "; whether most stay fluent is inconclusive"),
+}
+
+
+def verdict_of(outcome: Outcome, at: Cell) -> str:
+    """Return which of `ANSWERS` the intervals of shares support: beyond or below a half."""
+
+    def most(name: str, below: str, within: str, above: str) -> str:
+        difference, width = outcome.means[name][at] - HALF, outcome.half_widths[name][at]
+        return by_interval(difference - width, difference + width, below, within, above)
+
+    if changes := most(SUCCESS, "unchanged", "unreliable", ""):
+        return changes
+    return most(BAYES, "divided", "divided", "") or most(FLUENT, "fooled", "inconclusive", "fluent")
+
+
+def answer_text(both: Mapping[str, Outcome], layer: int, strength: float) -> tuple[str, str]:
+    """Answer the page's question at a strength, without and with a gate; and give its numbers."""
+    at = cell_of(layer, strength)
+    plain, gated = (ANSWERS[verdict_of(outcome, at)] for outcome in both.values())
+    shares = [percent(float(of.means[SUCCESS][at])) for of in both.values()]
+    measured = STRENGTHS[at[2]]
+    nearest = "" if measured == strength else f", the nearest to {strength:g} that is measured"
+    says = f"{plain[0]}: at strength {measured:g}{nearest}, {shares[0]} of texts change language"
+    if plain == gated:
+        same = shares[0] == shares[1]
+        says += ", with or without a gate" if same else f" without a gate and {shares[1]} with one"
+    else:
+        says += f" without a gate{plain[1]}. With one: {gated[0].lower()}, {shares[1]} do"
+    success, fluent = (
+        [share_of_texts(of, name, at) for of in both.values()] for name in (SUCCESS, FLUENT)
+    )
+    return f"{says}{gated[1]}.", (
+        f"Of {next(iter(both.values())).texts} texts, {success[0]} change language without a gate"
+        f" and {success[1]} with one, {fluent[0]} and {fluent[1]} fluently. Charts: over strength,"
+        " with 95 % intervals over seeds and prompts; thin: a random direction."
+    )
+
+
+def cell_of(layer: int, strength: float) -> Cell:
+    """Return where outcomes of the feature stand, at the measured strength nearest to this one."""
+    return layer, FEATURE, int(np.abs(np.array(STRENGTHS) - strength).argmin())
+
+
+def share_of_texts(outcome: Outcome, name: str, at: tuple[int, int, int]) -> str:
+    """Format a share of texts; where all texts agree, a bootstrap knows no interval."""
+    mean, half_width = float(outcome.means[name][at]), float(outcome.half_widths[name][at])
+    if half_width > 0:
+        return around(mean, half_width)
+    return f"{percent(mean)} ({'all' if mean else 'none'} of {outcome.texts})"
+
+
+def around(mean: float, half_width: float) -> str:
+    """Format a share with its interval, in percent."""
+    return f"{percent(mean)}\u00a0±\u00a0{100 * half_width:.0f}"
+
+
+def numbers_text(outcome: Outcome, at: Cell) -> str:
+    """Return what texts are like at one strength of the feature."""
+    means, widths = (
+        {name: float(of[name][at]) for name in SUMMARISED}
+        for of in (outcome.means, outcome.half_widths)
+    )
+    plain, prompted = (outcome.references[name] for name in REFERENCES)
+    others = ", ".join(
+        f"{name} {percent(float(outcome.means[SUCCESS][at[0], kind, at[2]]))}"
+        for kind, name in enumerate(DIRECTIONS)
+        if kind != FEATURE
+    )
+    return (
+        f"At strength {STRENGTHS[at[2]]:g}: {share_of_texts(outcome, SUCCESS, at)} of texts by"
+        f" logistic regression, {percent(means[BAYES])} by naive Bayes ({others});"
+        f" {figures(means[NATS])} ± {widths[NATS]:.2f} nats per character (unsteered"
+        f" {figures(plain[NATS])}); {words_text(means[WORDS], widths[WORDS], means[WORDLESS])}"
+        f" (prompted in the language {percent(prompted[WORDS])})."
+    )
+
+
+def words_text(words: float, half_width: float, wordless: float) -> str:
+    """Return the share of real words; texts without a whole word are counted apart."""
+    if np.isnan(words):
+        return "no whole word"
+    share = f"{around(words, half_width)} real words"
+    if not wordless:
+        return share
+    return f"{share} in the {percent(1 - wordless)} of texts that have a whole word"
+
+
+def effect_text(difference: PairedDifference) -> str:
+    """Return by how much a gate changes the success of the feature."""
+    says = by_interval(difference.low, difference.high, "reduces", "", "increases")
+    effect = f"A gate {says} success" if says else "The effect of a gate on success is inconclusive"
+    points = f"{signed(100 * difference.mean, 0)} ± {100 * difference.half_width:.0f} points"
+    return f"{effect}: {points} over all strengths, paired by seed."
+
+
+def outcome_table(outcome: Outcome) -> dict[str, Sequence[object]]:
+    """Return means and half widths of all layers, directions and strengths as columns."""
+    cells = [*np.ndindex(outcome.means[SUCCESS].shape)]
+    columns: dict[str, Sequence[object]] = {
+        "layer": [layer + 1 for layer, _, _ in cells],
+        "direction": [DIRECTIONS[kind] for _, kind, _ in cells],
+        "strength": [STRENGTHS[strength] for _, _, strength in cells],
+    }
+    for name in SUMMARISED:
+        columns[name] = [float(outcome.means[name][at]) for at in cells]
+        columns[f"{name}, half width"] = [float(outcome.half_widths[name][at]) for at in cells]
+    for what, references in outcome.references.items():
+        columns |= {f"{name}, {what}": [references[name]] * len(cells) for name in SUMMARISED}
+    return columns
+
+
+def outcome_chart(
+    both: Mapping[str, Outcome], quantity: str, layer: int, strength: float
+) -> go.Figure:
+    """Draw a share of texts over strength, without and with a gate; a band at one measured."""
+    traces = []
+    for shift, (gate, outcome), style in zip(
+        (0, 0.05), both.items(), (c.UNGATED, c.GATED), strict=True
+    ):
+        random = style | {"width": 1, "legend": gate == next(iter(both))}
+        for kind, look in ((FEATURE, style), (ALONG_RANDOM, random)):
+            means = outcome.means[quantity][layer, kind]
+            half = outcome.half_widths[quantity][layer, kind]
+            reach = np.minimum(half, means), np.minimum(half, 1 - means)  # no share lies beyond
+            places = np.array(STRENGTHS) + shift
+            name = TITLES[gate] if kind == FEATURE else "thin: random direction"
+            traces.append(c.line(name, places, means, np.stack(reach), **look))
+    figure = c.chart(
+        CHARTS[quantity],
+        traces,
+        "strength",
+        "share of texts",
+        height=185,
+        margin={"l": 58, "r": 8, "t": 48, "b": 34},
+        x_axis={"range": [0.5, max(STRENGTHS) + 0.5], "tickvals": STRENGTHS},
+        y_axis={"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]},
+    )
+    at = STRENGTHS[cell_of(layer, strength)[2]]
+    band = {"fillcolor": c.ACCENT, "opacity": 0.15, "line_width": 0, "layer": "below"}
+    return figure.add_vrect(at - 0.15, at + 0.2, **band)

@@ -21,20 +21,26 @@ from gating_core.lm.corpus import LANGUAGES, excerpt_texts, texts_of
 from gating_core.lm.losses import Rows, rows_of, text_losses
 from gating_core.lm.model import LanguageModel
 from gating_core.lm.shipped import FOLDER
-from gating_core.lm.steering.experiment import JUDGED_FROM, MODES, WRITTEN, fluency_range
-from gating_core.lm.steering.judge import (
+from gating_core.lm.steering.outcomes import (
+    JUDGED_FROM,
+    MODES,
+    WRITTEN,
     bayes_probabilities,
+    fluency_range,
     other_verses,
     real_words,
     spanish_probabilities,
 )
-from gating_core.lm.steering.shipped import (
+from gating_core.lm.steering.streams import (
     KINDS,
+    Steering,
     are_spanish,
+    direct_attribution,
     model_and_dictionaries,
     states_for,
+    streams,
+    write_steered,
 )
-from gating_core.lm.steering.streams import Steering, direct_attribution, streams, write_steered
 from gating_core.randomness import generator
 from gating_core.records import load_record
 

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from gating_core.lm.resampling import PairedDifference
-from gating_core.lm.steering.dictionary import DictionaryCard
-from gating_core.lm.steering.experiment import DIRECTIONS, MODES, STRENGTHS, load_steering
 from gating_core.lm.steering.live import (
     DirectionRequest,
     Ending,
@@ -19,10 +17,18 @@ from gating_core.lm.steering.live import (
     written_along,
     written_texts,
 )
-from gating_core.lm.steering.shipped import STEERED, load_dictionaries
-from gating_core.lm.steering.summary import SUMMARISED, Outcome, summarise
+from gating_core.lm.steering.outcomes import (
+    DIRECTIONS,
+    MODES,
+    STRENGTHS,
+    SUMMARISED,
+    Outcome,
+    load_steering,
+    summarise,
+)
+from gating_core.lm.steering.streams import STEERED, DictionaryCard, load_dictionaries
 from tests.ui.opening import figure, mistakes, notes, numbers, open_page, open_settled, said
-from ui.steering import features, results, shared, steer
+from ui.steering import features, shared, steer
 
 PAGE = "pages/9_Steering.py"
 HELD, RELEASED = MODES
@@ -69,7 +75,7 @@ def test_it_opens_with_the_bundled_texts_of_both_gates_and_starts_no_job():
         np.testing.assert_allclose(numbers(line["y"]), want.means["success"][0, FEATURE])
     assert said(app).count("**The language changes**: Spanish, unsteered English.") == 2
     assert (
-        "Yes: at strength 6, 99 % of texts change language, with or without a gate; whether"
+        "Yes: at strength 6, 99 % of texts change language, with or without a gate, and most stay"
         in said(app)
     )
     bars = figure(app, "steer_fluent")["data"][2]
@@ -130,7 +136,7 @@ def test_other_vectors_keep_their_sign(requests, vector, along, number):
 def test_gibberish_is_not_said_to_be_another_language():
     app = page(steering_strength="6", steering_tokens="all tokens", steering_layer="4")
     assert " **The classifiers are fooled** by" in said(app)
-    assert "No: at strength 3, 95 % of texts change language" in said(app)
+    assert "No: at strength 6, 100 % of texts change language" in said(app)
     assert "the classifiers are fooled." in said(app)
 
 
@@ -249,7 +255,7 @@ def test_the_largest_contributions_and_changes_are_named():
 
 
 def made(success=0.9, bayes=0.85, fluent=0.8, back=0.01, prompted_back=0.3, half_width=0.02):
-    """Outcomes that are best after layer 2 at the third strength."""
+    """Outcomes that are such after layer 2 at the third strength, 3."""
     means = {name: np.full((4, len(DIRECTIONS), len(STRENGTHS)), 0.05) for name in SUMMARISED}
     best = dict(
         success=success,
@@ -275,32 +281,36 @@ def difference(mean, half_width, seeds=3):
 
 
 @pytest.mark.parametrize(("success", "bayes", "fluent", "says"), [
-    (0.79, 0.9, 0.9, "unreliable"),
-    (0.95, 0.79, 0.9, "divided"),
+    (0.47, 0.9, 0.9, "unchanged"),
+    (0.51, 0.9, 0.9, "unreliable"),
+    (0.95, 0.51, 0.9, "divided"),
     (0.95, 0.95, 0.47, "fooled"),
-    (0.95, 0.95, 0.6, "less fluent"),
-    (0.95, 0.95, 0.79, "inconclusive"),
-    (0.8, 0.8, 0.83, "fluent"),
+    (0.95, 0.95, 0.51, "inconclusive"),
+    (0.53, 0.53, 0.53, "fluent"),
 ])  # fmt: skip
-def test_the_verdict_follows_from_shares_and_an_interval(success, bayes, fluent, says):
-    assert results.verdict(made(success, bayes, fluent), 1) == says
+def test_the_verdict_follows_from_intervals(success, bayes, fluent, says):
+    assert steer.verdict_of(made(success, bayes, fluent), (1, FEATURE, 2)) == says
 
 
-def test_the_finding_names_both_gates():
+def test_the_finding_speaks_of_both_gates_at_the_strength_that_is_chosen():
     same = {"none": made(), "g1_channel": made(success=0.95)}
-    says, about = map(plain, results.finding_text(same, 1))
+    says, about = map(plain, steer.answer_text(same, 1, 3.0))
     assert says == (
-        "Yes: at strength 3, 90 % of texts change language, with or without a gate; whether they"
-        " stay fluent is inconclusive."
+        "Yes: at strength 3, 90 % of texts change language without a gate and 95 % with one, and"
+        " most stay fluent."
     )
     assert about.startswith(
         "Of 240 texts, 90 % ± 2 change language without a gate and 95 % ± 2 with one,"
         " 80 % ± 2 and 80 % ± 2 fluently."
     )
-    apart = {"none": made(fluent=0.9), "g1_channel": made(success=0.5)}
-    assert plain(results.finding_text(apart, 1)[0]) == (
-        "Yes: at strength 3, 90 % of texts change language without a gate; they stay fluent. With"
-        " one: not reliably."
+    apart = {"none": made(fluent=0.51), "g1_channel": made(success=0.5)}
+    assert plain(steer.answer_text(apart, 1, 3.0)[0]) == (
+        "Yes: at strength 3, 90 % of texts change language without a gate; whether most stay"
+        " fluent is inconclusive. With one: inconclusive, 50 % do."
+    )
+    assert plain(steer.answer_text(same, 1, 10.0)[0]) == (
+        "No: at strength 6, the nearest to 10 that is measured, 5 % of texts change language, with"
+        " or without a gate."
     )
 
 
@@ -310,7 +320,7 @@ def test_the_finding_names_both_gates():
     (np.nan, 1.0, "no whole word"),
 ])  # fmt: skip
 def test_texts_without_a_whole_word_are_counted_apart(words, wordless, says):
-    assert plain(results.words_text(words, 0.04, wordless)) == says
+    assert plain(steer.words_text(words, 0.04, wordless)) == says
 
 
 @pytest.mark.parametrize(("mean", "half_width", "gate"), [
@@ -319,4 +329,4 @@ def test_texts_without_a_whole_word_are_counted_apart(words, wordless, says):
     (0.2, 0.3, "gate on success is inconclusive: +20 ± 30 points"),
 ])  # fmt: skip
 def test_differences_are_claimed_only_beyond_their_intervals(mean, half_width, gate):
-    assert gate in results.effect_text(difference(mean, half_width))
+    assert gate in steer.effect_text(difference(mean, half_width))

@@ -6,8 +6,7 @@ import torch
 
 from gating_core.lm.corpus import excerpt_texts
 from gating_core.lm.shipped import load_model
-from gating_core.lm.steering.shipped import KINDS, SIZE, load_dictionaries
-from gating_core.lm.steering.streams import streams, trailing_means
+from gating_core.lm.steering.streams import KINDS, SIZE, load_dictionaries, streams, trailing_means
 
 
 @pytest.fixture(scope="module")

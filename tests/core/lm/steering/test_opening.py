@@ -6,8 +6,6 @@ from dataclasses import replace
 import pytest
 
 from gating_core.lm.corpus import read_excerpt
-from gating_core.lm.steering.experiment import WRITTEN
-from gating_core.lm.steering.judge import WINDOW, spanish_probabilities
 from gating_core.lm.steering.live import (
     BEGINNING,
     LETTERS,
@@ -20,7 +18,8 @@ from gating_core.lm.steering.live import (
     write_judged,
     written_texts,
 )
-from gating_core.lm.steering.shipped import STEERED, load_dictionaries
+from gating_core.lm.steering.outcomes import WINDOW, WRITTEN, spanish_probabilities
+from gating_core.lm.steering.streams import STEERED, load_dictionaries
 
 
 @pytest.fixture(scope="module")

@@ -6,29 +6,6 @@ import pytest
 from gating_core.lm.corpus import LANGUAGES, read_excerpt
 from gating_core.lm.losses import text_losses
 from gating_core.lm.shipped import SEEDS, load_model
-from gating_core.lm.steering.experiment import (
-    BEYOND,
-    DIRECTIONS,
-    JUDGED_FROM,
-    QUANTITIES,
-    STRENGTHS,
-    FluencyRange,
-    fluency_range,
-    fluent_success,
-    load_steering,
-    prompt_verses,
-)
-from gating_core.lm.steering.judge import (
-    FOR_CLASSIFIER,
-    WINDOW,
-    bayes_probabilities,
-    classifier_verses,
-    other_verses,
-    real_words,
-    spanish_probabilities,
-    vocabulary,
-    windows,
-)
 from gating_core.lm.steering.live import (
     VERDICTS,
     DirectionRequest,
@@ -43,7 +20,28 @@ from gating_core.lm.steering.live import (
     write_both,
     written_along,
 )
-from gating_core.lm.steering.shipped import STEERED
+from gating_core.lm.steering.outcomes import (
+    BEYOND,
+    DIRECTIONS,
+    FOR_CLASSIFIER,
+    JUDGED_FROM,
+    QUANTITIES,
+    STRENGTHS,
+    WINDOW,
+    FluencyRange,
+    bayes_probabilities,
+    classifier_verses,
+    fluency_range,
+    fluent_success,
+    load_steering,
+    other_verses,
+    prompt_verses,
+    real_words,
+    spanish_probabilities,
+    vocabulary,
+    windows,
+)
+from gating_core.lm.steering.streams import STEERED
 
 MODELS = [(name, seed) for name in STEERED for seed in SEEDS]
 FEATURE, _, RANDOM, OTHER = range(len(DIRECTIONS))
