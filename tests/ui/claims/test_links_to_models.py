@@ -1,6 +1,6 @@
 """Links to models say what the core reads in them."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from urllib.parse import urlencode
 
 import pytest
@@ -86,7 +86,7 @@ def test_a_link_is_the_studys_setting_but_for_what_is_said_of_it(bundled):
     for unit in units():
         for name in unit.setting.variants:
             found = opened(as_row(bundled, unit, name))
-            for field in set(vars(unit.setting)) - differ:
+            for field in {each.name for each in fields(unit.setting)} - differ:
                 assert getattr(found, field) == getattr(unit.setting, field), (field, unit.text)
             assert found.configs[name] == unit.setting.configs[name]
             assert name in found.compared
