@@ -18,8 +18,8 @@ from ui.common.language_models import UNGATED
 from ui.common.links import LINK
 from ui.foreign import printable
 
-FIRST_TOKENS, ALL_TOKENS = f"the first {RELEASED_AFTER} tokens", "all tokens"
-MODES = {FIRST_TOKENS: "released", ALL_TOKENS: "held"}  # the steering vector is applied to these
+# The steering vector is applied to these.
+MODES = {f"the first {RELEASED_AFTER} tokens": "released", "all tokens": "held"}
 DICTIONARIES = dict(zip(("means of 16", "characters", "plain top-k"), KINDS, strict=True))
 DEPTH = MODELS[UNGATED].depth
 LANGUAGES = (("English", BLUE, "triangle-down"), ("Spanish", ORANGE, "triangle-up"))

@@ -17,6 +17,7 @@ from gating_core.lm.shipped import SEEDS
 from gating_core.lm.steering import live
 from gating_core.lm.steering.live import (
     BEGINNING,
+    OPENING_DRAW,
     DirectionRequest,
     Ending,
     Example,
@@ -31,6 +32,7 @@ from gating_core.lm.steering.live import (
 from gating_core.lm.steering.outcomes import (
     BEYOND,
     DIRECTIONS,
+    JUDGED_FROM,
     REFERENCES,
     STRENGTHS,
     SUMMARISED,
@@ -51,7 +53,7 @@ from ui.common.links import LINK
 from ui.common.page import draw_finding
 from ui.limits import STEERED_CHARACTERS
 from ui.steering import shared
-from ui.steering.shared import ALL_TOKENS, MODES, STYLE, signed
+from ui.steering.shared import MODES, STYLE, signed
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.jobs import Jobs
@@ -119,13 +121,13 @@ def endings(request: SteerRequest, _steps: Sequence[Step]) -> list[Ending]:
 
 
 def draw() -> None:
-    """Draw the tab: controls, then two cards: a text as it is generated, and how often it works."""
+    """Draw the tab: controls, how often it works, and beside it a text of each model."""
     st.html(STYLE)
     requests, layer, target = choose_requests()
     mode, strength = requests[0].mode, abs(requests[0].push)
     both, charts = outcomes(mode, target), c.Charts("steer")
     finding, detail = answer_text(both, layer, strength)
-    draw_finding(finding)
+    draw_finding(finding, detail)
 
     bundled = {key: opening()[key].steps for key in requests if key in opening()}
     texts, job = (bundled, None) if len(bundled) == 2 else TEXTS.fetch_all(requests)
@@ -135,19 +137,22 @@ def draw() -> None:
 
     with jobs.dock(TEXTS.name, requests):
         jobs.draw_end(job, "Generating")
-    first = st.container(key="first")
-    with first:
+    left, right = st.container(key="first").columns(2)
+    with right:
+        st.html(LEGEND)
         jobs.watch(
             job,
             "Generating",
             lambda: draw_texts(charts, requests, so_far()),
             share=lambda: sum(map(len, so_far().values())) / WRITTEN / 2,
         )
-    with first:
-        for column, quantity in zip(st.columns(2), CHARTS, strict=True):
-            figure = outcome_chart(both, quantity, layer, strength)
-            charts.draw(quantity, column, figure, detail)
-    st.caption(detail)
+        if bundled:
+            st.caption(SAMPLE)
+    for quantity, height in ((SUCCESS, 360), (FLUENT, 210)):
+        figure = outcome_chart(both, quantity, layer, strength, height)
+        charts.draw(quantity, left, figure, detail)
+        if quantity == SUCCESS:
+            left.caption("With 95 % intervals over seeds and prompts; thin: a random direction.")
     for gate, outcome in both.items():
         charts.tables[f"outcomes_{gate}"] = outcome_table(outcome)
     more = st.expander("All numbers", key="steering_numbers", on_change="rerun", **LINK)
@@ -170,6 +175,7 @@ def draw() -> None:
                 "steering",
                 "steer",
                 window=WINDOW,
+                last=OPENING_DRAW,
                 first=RELEASED_AFTER,
                 beyond=f"{100 * BEYOND:g}\u00a0%",
                 prompts=len(prompt_verses()),
@@ -216,10 +222,11 @@ def choose_requests() -> tuple[tuple[SteerRequest, ...], int, str]:
             "Text seed",
             0,
             9999,
-            0,
+            OPENING_DRAW,
             key="steering_draw",
             **LINK,
-            help="Of the characters drawn, the same for all texts, and of the random direction.",
+            help="Of the characters drawn, the same for all texts, and of the random direction."
+            f" {SAMPLE}",
         )
         seed = shared.choose_seed()
         vector = st.selectbox(
@@ -263,23 +270,25 @@ def draw_texts(
     texts: Mapping[SteerRequest, Sequence[Step]],
 ) -> None:
     """Draw for each gate both texts and what becomes of the language."""
-    for column, request in zip(st.columns(2), requests, strict=True):
+    for request in requests:
         gate, steps = request.direction.name, texts.get(request, ())
         finding = f"Generated: {len(steps)} of {WRITTEN} characters."
         if len(steps) == WRITTEN:
             finding = finding_text(*endings(request, steps))
+        applied = next(title for title, mode in MODES.items() if mode == request.mode)
+        steered = f"Steered, strength {request.push:g}, {applied}".replace("-", "−")
         lines = []
-        for name, text, side in zip(
-            ("Unsteered", f"Steered, strength {request.push:g}".replace("-", "−")),
-            written_texts(steps),
-            (0, 1),
-            strict=True,
+        for side, (name, text) in enumerate(
+            zip(("Unsteered", steered), written_texts(steps), strict=True)
         ):
-            shades = [shade(step.spanish[side]) for step in steps]
-            marked = RELEASED_AFTER if side and request.mode != MODES[ALL_TOKENS] else None
+            # The classifier's window is past the prompt, and past the first steered characters.
+            shades = [
+                shade(step.spanish[side]) if number >= WINDOW else ""
+                for number, step in enumerate(steps)
+            ]
             lines.append(f'<p class="gc-of">{name}</p>')
-            lines.append(shared.coloured(text, shades, marked, request.text))
-        card = column.container(border=True, key=f"card_{gate}")
+            lines.append(shared.coloured(text, shades, JUDGED_FROM, request.text))
+        card = st.container(border=True, key=f"card_{gate}")
         shared.draw_text(card, CARDS[gate], "".join(lines))
         card.markdown(finding)
         charts.tables[f"characters_{gate}"] = {
@@ -289,14 +298,14 @@ def draw_texts(
             "P(Spanish), unsteered": [step.spanish[0] for step in steps],
             "P(Spanish), steered": [step.spanish[1] for step in steps],
         }
-    st.html(LEGEND)
 
 
 def finding_text(plain: Ending, steered: Ending) -> str:
     """Return what became of the language, from how both texts end."""
     return (
         f"{FINDINGS[verdict(plain, steered)]}: {seen_in(steered)}, unsteered {seen_in(plain)}."
-        f" {fluency(steered)} (unsteered {fluency(plain)})."
+        f" {fluency(steered)} (unsteered {fluency(plain)}); the first and the"
+        " last word are not counted."
     )
 
 
@@ -320,8 +329,12 @@ def shade(spanish: float) -> str:
     return f"gc-{language}-{min(int(2 * abs(spanish - 0.5) * SHADES), SHADES - 1)}"
 
 
-LEGEND = '<p class="gc-key">Classifier, last {} characters: {}</p>'.format(
-    WINDOW,
+SAMPLE = (
+    f"Text seed {OPENING_DRAW}: of seeds 0 to {OPENING_DRAW}, the median by nats per character of"
+    " the steered texts."
+)
+LEGEND = '<p class="gc-key">Scored: after the bar. Classifier, from character {} on: {}</p>'.format(
+    WINDOW + 1,
     " ".join(
         f'<span class="{shade(spanish)}">{text}</span>'
         for spanish, text in (
@@ -342,9 +355,8 @@ ANSWERS = {
     "unchanged": ("No", ""),
     "unreliable": ("Inconclusive", ""),
     "divided": ("Inconclusive", ", and the classifiers disagree"),
-    "fooled": ("No", ", but few are fluent: the classifiers are fooled"),
-    "fluent": ("Yes", ", and most stay fluent"),
-    "inconclusive": ("Yes", "; whether most stay fluent is inconclusive"),
+    "fooled": ("No", ", but fewer than half fluently"),
+    "changed": ("Yes", ""),
 }
 
 
@@ -357,7 +369,7 @@ def verdict_of(outcome: Outcome, at: Cell) -> str:
 
     if changes := most(SUCCESS, "unchanged", "unreliable", ""):
         return changes
-    return most(BAYES, "divided", "divided", "") or most(FLUENT, "fooled", "inconclusive", "fluent")
+    return most(BAYES, "divided", "divided", "") or most(FLUENT, "fooled", "changed", "changed")
 
 
 def answer_text(both: Mapping[str, Outcome], layer: int, strength: float) -> tuple[str, str]:
@@ -378,8 +390,8 @@ def answer_text(both: Mapping[str, Outcome], layer: int, strength: float) -> tup
     )
     return f"{says}{gated[1]}.", (
         f"Of {next(iter(both.values())).texts} texts, {success[0]} change language without a gate"
-        f" and {success[1]} with one, {fluent[0]} and {fluent[1]} fluently. Charts: over strength,"
-        " with 95 % intervals over seeds and prompts; thin: a random direction."
+        f" and {success[1]} with one; {fluent[0]} and {fluent[1]} fluently, as predictable as this"
+        " small model’s unsteered text."
     )
 
 
@@ -457,27 +469,27 @@ def outcome_table(outcome: Outcome) -> dict[str, Sequence[object]]:
 
 
 def outcome_chart(
-    both: Mapping[str, Outcome], quantity: str, layer: int, strength: float
+    both: Mapping[str, Outcome], quantity: str, layer: int, strength: float, height: int
 ) -> go.Figure:
     """Draw a share of texts over strength, without and with a gate; a band at one measured."""
     traces = []
     for shift, (gate, outcome), style in zip(
         (0, 0.05), both.items(), (c.UNGATED, c.GATED), strict=True
     ):
-        random = style | {"width": 1, "legend": gate == next(iter(both))}
-        for kind, look in ((FEATURE, style), (ALONG_RANDOM, random)):
+        thin = style | {"width": 1, "legend": False}
+        for kind, look in ((FEATURE, style), (ALONG_RANDOM, thin)):
             means = outcome.means[quantity][layer, kind]
             half = outcome.half_widths[quantity][layer, kind]
             reach = np.minimum(half, means), np.minimum(half, 1 - means)  # no share lies beyond
             places = np.array(STRENGTHS) + shift
-            name = TITLES[gate] if kind == FEATURE else "thin: random direction"
+            name = TITLES[gate] if kind == FEATURE else DIRECTIONS[kind]
             traces.append(c.line(name, places, means, np.stack(reach), **look))
     figure = c.chart(
         CHARTS[quantity],
         traces,
         "strength",
         "share of texts",
-        height=185,
+        height=height,
         margin={"l": 58, "r": 8, "t": 48, "b": 34},
         x_axis={"range": [0.5, max(STRENGTHS) + 0.5], "tickvals": STRENGTHS},
         y_axis={"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]},

@@ -49,6 +49,9 @@ STRONGEST_PUSH = 10.0
 EFFECT_VERSES = 8  # in each language
 OPENING = FOLDER / "steered.safetensors"
 BEGINNING = "And God said to "
+# Of the seeds 0 to this one, the median by nats per character of the steered texts, mean of both
+# gates: a rule that was fixed before seeds 1 to 20 were tried.
+OPENING_DRAW = 20
 SURE = 0.9  # the probability from which on a text is said to be in a language
 # On the language of a steered text. "fooled": the classifiers see another language, in a text that
 # lies beyond the range of unsteered ones; "degenerate": they see the same language in such a text.

@@ -66,18 +66,15 @@ def test_it_opens_with_the_bundled_texts_of_both_gates_and_starts_no_job():
     assert not app.session_state["_jobs"]
     cards = [text for text in html(app) if '<p class="gc-text">' in text]
     for card, example, gate in zip(cards, load_opening().examples, STEERED, strict=True):
-        shades = [steer.shade(step.spanish[0]) for step in example.steps]
+        shades = [""] * 32 + [steer.shade(step.spanish[0]) for step in example.steps[32:]]
         plain = written_texts(example.steps)[0]
-        assert shared.coloured(plain, shades, bold=example.request.text) in card
-        assert card.count("gc-mark") == 1  # where the vector is removed
+        assert shared.coloured(plain, shades, 20, example.request.text) in card
+        assert card.count("gc-mark") == 2  # from where on both texts are scored
         line = figure(app, "steer_success")["data"][2 * (gate != "none")]
         want = summarise([load_steering()[gate, seed] for seed in range(3)], gate, RELEASED, BOTH)
         np.testing.assert_allclose(numbers(line["y"]), want.means["success"][0, FEATURE])
     assert said(app).count("**The language changes**: Spanish, unsteered English.") == 2
-    assert (
-        "Yes: at strength 6, 99 % of texts change language, with or without a gate, and most stay"
-        in said(app)
-    )
+    assert "Yes: at strength 6, 99 % of texts change language, with or without a gate." in said(app)
     bars = figure(app, "steer_fluent")["data"][2]
     top = np.add(numbers(bars["y"]), numbers(bars["error_y"]["array"]))
     assert top.max() <= 1 + 1e-12  # no share lies beyond
@@ -103,9 +100,9 @@ def test_a_link_is_restored_and_names_what_cannot_be_used():
     card = next(text for text in html(app) if '"gc-head">G1, per channel<' in text)
     request = SteerRequest(DirectionRequest("g1_channel", 1, 3, "means"), "And b", -3.0, HELD, 5)
     steps = [*write_judged(request)]
-    shades = [steer.shade(step.spanish[1]) for step in steps]
+    shades = [""] * 32 + [steer.shade(step.spanish[1]) for step in steps[32:]]
     steered = written_texts(steps)[1]
-    assert shared.coloured(steered, shades, bold="And b") in card
+    assert shared.coloured(steered, shades, 20, "And b") in card
     want = summarise([load_steering()["none", seed] for seed in range(3)], "none", HELD, ENGLISH)
     line = figure(app, "steer_success")["data"][0]
     np.testing.assert_allclose(numbers(line["y"]), want.means["success"][3, FEATURE])
@@ -137,7 +134,7 @@ def test_gibberish_is_not_said_to_be_another_language():
     app = page(steering_strength="6", steering_tokens="all tokens", steering_layer="4")
     assert " **The classifiers are fooled** by" in said(app)
     assert "No: at strength 6, 100 % of texts change language" in said(app)
-    assert "the classifiers are fooled." in said(app)
+    assert "but fewer than half fluently." in said(app)
 
 
 def test_another_text_takes_the_next_seed():
@@ -164,7 +161,7 @@ def test_the_finding_follows_from_the_numbers(plain, steered, says):
     words = "no whole word" if np.isnan(steered.words) else "90 % real words"
     assert (
         f"{steered.nats:.2f} nats per character, {words} (unsteered 1.50 nats per character,"
-        " 90 % real words)."
+        " 90 % real words);"
     ) in text
 
 
@@ -285,8 +282,8 @@ def difference(mean, half_width, seeds=3):
     (0.51, 0.9, 0.9, "unreliable"),
     (0.95, 0.51, 0.9, "divided"),
     (0.95, 0.95, 0.47, "fooled"),
-    (0.95, 0.95, 0.51, "inconclusive"),
-    (0.53, 0.53, 0.53, "fluent"),
+    (0.95, 0.95, 0.51, "changed"),
+    (0.53, 0.53, 0.53, "changed"),
 ])  # fmt: skip
 def test_the_verdict_follows_from_intervals(success, bayes, fluent, says):
     assert steer.verdict_of(made(success, bayes, fluent), (1, FEATURE, 2)) == says
@@ -296,17 +293,16 @@ def test_the_finding_speaks_of_both_gates_at_the_strength_that_is_chosen():
     same = {"none": made(), "g1_channel": made(success=0.95)}
     says, about = map(plain, steer.answer_text(same, 1, 3.0))
     assert says == (
-        "Yes: at strength 3, 90 % of texts change language without a gate and 95 % with one, and"
-        " most stay fluent."
+        "Yes: at strength 3, 90 % of texts change language without a gate and 95 % with one."
     )
     assert about.startswith(
-        "Of 240 texts, 90 % ± 2 change language without a gate and 95 % ± 2 with one,"
-        " 80 % ± 2 and 80 % ± 2 fluently."
+        "Of 240 texts, 90 % ± 2 change language without a gate and 95 % ± 2 with one;"
+        " 80 % ± 2 and 80 % ± 2 fluently,"
     )
-    apart = {"none": made(fluent=0.51), "g1_channel": made(success=0.5)}
+    apart = {"none": made(fluent=0.47), "g1_channel": made(success=0.5)}
     assert plain(steer.answer_text(apart, 1, 3.0)[0]) == (
-        "Yes: at strength 3, 90 % of texts change language without a gate; whether most stay"
-        " fluent is inconclusive. With one: inconclusive, 50 % do."
+        "No: at strength 3, 90 % of texts change language without a gate, but fewer than half"
+        " fluently. With one: inconclusive, 50 % do."
     )
     assert plain(steer.answer_text(same, 1, 10.0)[0]) == (
         "No: at strength 6, the nearest to 10 that is measured, 5 % of texts change language, with"

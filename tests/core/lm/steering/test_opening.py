@@ -9,6 +9,7 @@ from gating_core.lm.corpus import read_excerpt
 from gating_core.lm.steering.live import (
     BEGINNING,
     LETTERS,
+    OPENING_DRAW,
     DirectionRequest,
     SteerRequest,
     endings,
@@ -29,7 +30,7 @@ def opening():
 
 def test_the_opening_is_what_its_requests_write(opening):
     for example, gate in zip(opening.examples, STEERED, strict=True):
-        assert example.request == replace(example.request, text=BEGINNING)
+        assert example.request == replace(example.request, text=BEGINNING, draw=OPENING_DRAW)
         assert example.request.direction.name == gate
         again = list(write_judged(example.request))
         assert len(example.steps) == len(again) == WRITTEN
@@ -46,6 +47,19 @@ def test_the_opening_is_what_its_requests_write(opening):
             found = endings(gate, 0, texts, (plain, steered))
             for one, two in zip(example.endings, found, strict=True):
                 assert vars(one) == pytest.approx(vars(two), rel=1e-4)
+
+
+@pytest.mark.soak
+def test_the_opening_is_the_median_of_the_seeds_up_to_its_own(opening):
+    losses = []
+    for draw in range(OPENING_DRAW + 1):
+        losses.append(0.0)
+        for example in opening.examples:
+            request = replace(example.request, draw=draw)
+            steps = list(write_judged(request))
+            texts = written_texts(steps)
+            losses[-1] += endings(request.direction.name, 0, texts, steps[-1].spanish)[1].nats
+    assert sorted(losses)[len(losses) // 2] == losses[OPENING_DRAW]
 
 
 def test_every_character_is_judged_by_the_text_that_ends_there():
