@@ -8,8 +8,8 @@ TITLE = "Mixture of experts"
 
 with page(
     TITLE,
-    lead="An expert is a linear map of one token to the output. With a gate per channel, data can"
-    " tell the experts of a head apart; with other gates they cannot.",
+    lead="An expert is a linear map, applied to every token; attention weighs the tokens. With a"
+    " gate per channel at G1 or G2, data can tell the experts of a head apart; with no other gate.",
 ):
     from ui.common.links import checked_link
     from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency

@@ -16,7 +16,7 @@ from ui.common.links import LINK, link_value, parse_numbers, put_in_link
 from ui.common.page import draw_finding
 from ui.components.tree import tree
 from ui.experts import shared
-from ui.experts.shared import NO_GATE, RANDOM, Model
+from ui.experts.shared import NO_GATE, PLACES, RANDOM, Model
 from ui.limits import EXPERTS_CHANNELS
 
 TREE = "experts_tree"
@@ -47,13 +47,14 @@ def draw() -> None:
     entry = entry_of(model, point, channel)
     charts = c.Charts("decomposition")
 
-    draw_finding(entry_text(model, entry))
+    draw_finding(entry_text(entry))
+    gate = f"Gate {model.position}: {PLACES[model.position]}. " if model.setting else ""
     with st.container(key="first"):
         tree(
             key=TREE,
             label=entry_alt(model, entry, channel),
-            hint="Follow a line from the left: a token’s value, times attention, into an expert;"
-            " experts add up to the output. Thick: large. Green: positive. Violet, dashed:"
+            hint=f"{gate}From the left: an expert’s value of every token, times attention, added"
+            " up; experts add up to the output. Thick: large. Green: positive. Violet, dashed:"
             " negative. Point at an expert to follow it, drag x to move the input.",
             name=f"Y[{channel}]",
             numbers=browser_numbers(model, channel),
@@ -111,13 +112,12 @@ def browser_numbers(model: Model, channel: int) -> dict[str, Any]:
     return {**lists, "valueMap": maps.value_map.tolist(), "gate": gate, "channel": channel - 1}
 
 
-def entry_text(model: Model, entry: EntryTree) -> str:
+def entry_text(entry: EntryTree) -> str:
     """Say of what the entry is the sum."""
     heads, size, _ = entry.terms.shape
-    gate = "" if model.position == NO_GATE else ", and a gate weighs it again"
     return (
         f"Of {heads * size} small experts. Attention is the router: it says how much of each token"
-        f" an expert gets{gate}."
+        " an expert gets."
     )
 
 

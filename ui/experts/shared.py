@@ -27,7 +27,14 @@ from ui.work import pool
 from ui.work.cache import NUMBERS_CACHE, cached
 
 NO_GATE, RANDOM = "no gate", "random"
-POSITIONS = (NO_GATE, "G1", "G2", "G3", "G4", "G5")
+PLACES = {
+    "G1": "on the attention output",
+    "G2": "on the values",
+    "G3": "on the keys",
+    "G4": "on the queries",
+    "G5": "after the output projection W_O",
+}
+POSITIONS = (NO_GATE, *PLACES)
 GRANULARITIES = {"channel": "elementwise", "head": "headwise"}
 PER = {name: word for word, name in GRANULARITIES.items()}
 SEEDS = (0, 9999)
@@ -101,8 +108,7 @@ def choose_model() -> tuple[Model, DeltaGenerator]:
         key="gate_at",
         horizontal=True,
         **LINK,
-        help="G1: on the attention output. G2: on the values. G3: on the keys. G4: on the queries."
-        " G5: after the output projection W_O.",
+        help=" ".join(f"{name}: {place}." for name, place in PLACES.items()),
     )
     per = row.radio(
         "One gate per",

@@ -4,20 +4,22 @@
 const ROW = { least: 12, most: 30 }; // pixels between two tokens' branches
 const EXPERT_GAP = 7;
 const HEAD_GAP = 16;
-const TITLES = 34; // pixels above the first branch
+const SPREAD = 18; // pixels between two heads where they meet
+const TITLES = 44; // pixels above the first branch
 const WIDEST = 44; // pixels of the widest branch that any input of the square has
 const NARROW = 560; // below it the tree is a list
 const LINE = 21; // pixels of a row of the list
 const BOX = { half: 27, top: 20 };
-const GAP = { name: 34, small: 18, number: 21, head: 25 }; // pixels beside the middle of a text
+// Pixels beside the middle of a text.
+const GAP = { name: 34, small: 18, number: 21, head: 25, sum: 12 };
 const ROUTING = ['G3', 'G4']; // gates within the attention weights
 const SAMPLED = [-1, -0.5, 0, 0.5, 1]; // inputs, both ways, from which the scale of widths comes
 
-// Three decimals, fewer figures than anybody reads; a power of ten for what these would hide.
+// Two decimals, fewer figures than anybody reads; a power of ten for what these would hide.
 function numberText(value) {
   if (value === 0) return '0';
-  const isPlain = Math.abs(value) >= 1e-3 && Math.abs(value) < 1e4;
-  const text = isPlain ? value.toFixed(3) : value.toExponential(1);
+  const isPlain = Math.abs(value) >= 5e-3 && Math.abs(value) < 1e4;
+  const text = isPlain ? value.toFixed(2) : value.toExponential(1);
   return text.replaceAll('-', '−');
 }
 
@@ -96,7 +98,7 @@ function drawWide(draw, data, width, room) {
   const scale = Math.min(WIDEST / most.all, 1.3 * row / most.term);
   const across = share => share * (width - 150) + 92;
   const x = { gives: across(0), G2: across(0.1), weight: across(0.21), mixed: across(0.35),
-    G1: across(0.46), out: across(0.58), head: across(0.74), all: across(0.88), G5: across(0.94),
+    G1: across(0.46), out: across(0.58), head: across(0.74), all: across(0.86), G5: across(0.94),
     entry: across(1) };
   const height = TITLES + leaves * row + gaps;
   const middle = TITLES + (height - TITLES - HEAD_GAP) / 2;
@@ -111,15 +113,18 @@ function drawWide(draw, data, width, room) {
   };
   const band = { x: x.weight - BOX.half, width: 2 * BOX.half, height: height - HEAD_GAP - BOX.top };
   svg.append(make('rect', { ...band, y: BOX.top, rx: 6, class: 'gc-router' }));
-  const titles = [[0, 'start', 'each token’s value'], [x.weight, 'middle', 'router: attention'],
-    [x.mixed, 'middle', 'experts'], [x.out, 'middle', 'weight in output'], [x.head, 'middle', 'heads'],
+  const router = ROUTING.includes(place) ? `router, gate ${place}` : 'router: attention';
+  const titles = [[0, 'start', 'value of each token'], [x.weight, 'middle', router],
+    [x.mixed, 'middle', 'experts'], [x.out, 'middle', 'weight in output'],
+    [x.head, 'middle', 'heads'],
     [x.entry + 40, 'end', 'output']];
   for (const [at, anchor, title] of titles) draw.text(svg, at, 8, anchor, 'gc-title', () => title);
   let top = TITLES;
   for (let h = 0; h < heads; h += 1) {
     const own = entry => entry.heads[h];
     const headY = top + (experts * (tokens * row + EXPERT_GAP) - EXPERT_GAP) / 2;
-    branch(svg, curve(x.head + GAP.head, headY, x.all, middle), entry => own(entry).sum);
+    const end = middle + SPREAD * (h - (heads - 1) / 2);
+    branch(svg, curve(x.head + GAP.head, headY, x.all - GAP.sum, end), entry => own(entry).sum);
     for (let c = 0; c < experts; c += 1) {
       const expert = entry => own(entry).experts[c];
       const tall = tokens * row;
@@ -132,12 +137,12 @@ function drawWide(draw, data, width, room) {
       for (let t = 0; t < tokens; t += 1) {
         const leaf = top + (t + 0.5) * row;
         const part = entry => expert(entry).tokens[t];
-        const inwards = level(leaf, x.gives, x.weight - gap, gapAt('G2'));
-        branch(group, inwards + curve(x.weight + gap, leaf, x.mixed - GAP.name, y),
+        const inwards = level(leaf, x.gives, x.weight - BOX.half, gapAt('G2'));
+        branch(group, inwards + curve(x.weight + BOX.half, leaf, x.mixed - GAP.name, y),
           entry => part(entry).term);
         draw.text(group, 0, leaf, 'start', `gc-title ${small}`, () => `token ${t + 1}`);
         draw.text(group, x.gives - 5, leaf, 'end', small, entry => numberText(part(entry).gives));
-        number(group, x.weight, leaf, entry => part(entry).weight);
+        number(group, x.weight, leaf, entry => part(entry).weight, `gc-routes ${small}`);
         gate('G2', group, leaf, entry => part(entry).gate);
       }
       draw.text(group, x.mixed, y, 'middle', `gc-name ${small}`, () => `expert ${nameOf(h, c)}`);
@@ -148,12 +153,12 @@ function drawWide(draw, data, width, room) {
     number(svg, x.head, headY, entry => own(entry).sum, 'gc-strong');
     top += HEAD_GAP;
   }
-  branch(svg, level(middle, x.all, x.entry, gapAt('G5')),
-    entry => entry.value);
+  draw.text(svg, x.all, middle, 'middle', 'gc-strong', () => '+');
+  branch(svg, level(middle, x.all + GAP.sum, x.entry, gapAt('G5')), entry => entry.value);
   gate('G5', svg, middle, entry => entry.outside, '');
   draw.text(svg, x.entry + 4, middle, 'start', 'gc-strong', entry => numberText(entry.value));
   const span = place === 'G5' ? [middle - 30, middle + 30] : [BOX.top, height - HEAD_GAP];
-  return { height, box: data.gate && { x: x[place] ?? x.weight, span } };
+  return { height, box: x[place] && { x: x[place], span } };
 }
 
 // On a phone: one column, the entry first.

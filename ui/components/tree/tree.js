@@ -138,7 +138,7 @@ function build(svg, state, pixels, scale) {
 function gateBox() {
   const box = make('g', { class: 'gc-gate-box' });
   box.append(make('rect', { x: -BOX.half, width: 2 * BOX.half, rx: 6 }),
-    make('text', { y: BOX.top - 1, 'text-anchor': 'middle' }));
+    make('text', { 'text-anchor': 'middle' }));
   return box;
 }
 
@@ -148,7 +148,7 @@ function moveBox(box, place, title) {
   const [top, bottom] = place.span;
   box.style.transform = `translateX(${place.x}px)`;
   assign(box.firstChild, { y: top, height: bottom - top });
-  assign(box.lastChild, { y: top + 1 });
+  assign(box.lastChild, { y: top + 10 });
   box.lastChild.textContent = title;
 }
 
@@ -156,7 +156,7 @@ function moveBox(box, place, title) {
 
 function sumText({ data, entry }) {
   const heads = entry.heads.map(head => numberText(head.sum)).join(' + ').replaceAll('+ −', '− ');
-  return `${data.name} = ${heads} = ${numberText(entry.value)}`;
+  return `${data.name} = ${heads} ≈ ${numberText(entry.value)}`;
 }
 
 function formulaLines({ data, entry, x }, expert) {
