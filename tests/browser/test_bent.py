@@ -146,9 +146,9 @@ def test_a_guess_by_keyboard_colours_both_surfaces(visitor, served, watch):
     visit(visitor, watch, f"{served.url}/Curved_or_bent", await_pair)
     grey = pixels(visitor.locator(PAIR))
     assert np.median(np.ptp(grey.reshape(-1, 3), axis=1)) < 12
-    visitor.get_by_role("button", name="This one is flat").first.focus()
+    visitor.get_by_role("button", name="Left is flat").focus()
     visitor.keyboard.press("Enter")
-    visitor.get_by_text("Yes: the left one.").wait_for()
+    visitor.get_by_text("You found it.").wait_for()
     assert "flat_guess=left" in visitor.url
 
 

@@ -1,4 +1,4 @@
-"""What a page asks of the browser besides drawing: history, keys, the camera, another address."""
+"""Requests of a page to the browser besides drawing: history, keys, camera, another address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a component is sent, and its messages: the other end of wire.js and arrays.js.
+"""Data sent to a component, and its messages: the other end of wire.js and arrays.js.
 
 Large data are sent once however often the page is run: the message of the component has their
 address. Data in the message itself would be copied and hashed several times in every run, for every

@@ -1,4 +1,4 @@
-"""Which keys curve: four keys to drag, their surface, K at a point, the proof, five keys."""
+"""Four keys to drag, their surface, K at a point, the proof, five keys."""
 
 from __future__ import annotations
 
