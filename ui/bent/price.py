@@ -170,7 +170,10 @@ def price_chart(study: PriceStudy, task: str, axis: str, chosen: tuple[str, str]
         found = {price: study.find(gate=gate, model_dim=dim, price=price) for price in PRICES}
         results = {price: result for price, result in found.items() if result is not None}
         ends = zip(*(place(results[price]) for price in ("none", "K")), strict=True)
-        traces.append(c.line(name, *ends, colour=colour, width=1.5, mode="lines", legend=False))
+        line = c.line(name, *ends, colour=colour, width=1.5, mode="lines", legend=False)
+        traces.append(
+            line | {"hoverinfo": "skip", "hovertemplate": None}
+        )  # else its ends take the clicks on its marks
         for price, result in results.items():
             title, symbol = PRICES[price]
             x, y = place(result)
