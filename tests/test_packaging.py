@@ -167,7 +167,7 @@ say("times", len(repr(load_times())))
 say("toy", len(repr(load_toy())))
 say("verses", len(excerpt_texts()), *(words.total() for words in vocabulary().values()))
 say_all("steering", load_steering())
-say("opening", load_opening().judged)
+say("opening", [step.spanish for text in load_opening().examples for step in text.steps])
 for text in TEXTS:
     charts = shipped_charts(text, special=False)
     say(text, *shipped_text(text).states, charts.scores, len(shipped_measures(text, True)))
