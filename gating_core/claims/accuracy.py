@@ -154,7 +154,7 @@ def _gain_brief(tasks: Sequence[Pairs]) -> Brief:
         return Brief()
     return Brief(
         f"{number(POINTS * gains[0][0], '+.3g')} points",
-        f"least gain of accuracy, of {counted(len(gains), 'task')}",
+        f"is the least gain of accuracy on {counted(len(gains), 'task')}.",
         [Mark(POINTS * of.low, POINTS * of.high, POINTS * of.mean) for *_, of in gains],
         FULL_POINTS,
     )
@@ -337,7 +337,7 @@ def _equality_brief(done: Sequence[tuple[Pairs, Equivalence]], t: Thresholds) ->
     farthest = max(range(len(done)), key=lambda at: abs(done[at][1].paired.mean))
     return Brief(
         f"{number(marks[farthest].middle, '+.2g')} points",
-        f"largest change of accuracy, of {counted(len(done), 'task')}",
+        f"is the largest change of accuracy on {counted(len(done), 'task')}.",
         marks,
         FULL_POINTS,
         (-t.margin_points, t.margin_points),

@@ -148,7 +148,7 @@ def judge_flat(models: Models, t: Thresholds) -> Verdict:
         text += _others_text(evidence, WITHOUT_GATE, (INCONCLUSIVE, NO_CHART, FAILED))
     summary = f"{flat} of {len(every)} models flat, {curved} curved"
     brief = Brief(
-        f"{flat:,} of {len(every):,}", "trained models are flat", [Mark(0, flat)], len(every)
+        f"{flat:,} of {len(every):,}", "trained models are flat.", [Mark(0, flat)], len(every)
     )
     return Verdict(word, summary, text, _bounds_table(evidence), evidence.gaps, evidence, brief)
 
@@ -201,7 +201,7 @@ def judge_curved(models: Models, t: Thresholds) -> Verdict:
             text += f" The {listed(others)} {verb}, too: gating is one way among others."
     summary = f"{curved} of {len(every)} curved, {above} with K > 0 somewhere"
     brief = Brief(
-        f"{curved:,} of {len(every):,}", "trained models are curved", [Mark(0, curved)], len(every)
+        f"{curved:,} of {len(every):,}", "trained models are curved.", [Mark(0, curved)], len(every)
     )
     return Verdict(word, summary, text, _bounds_table(evidence), evidence.gaps, evidence, brief)
 
@@ -306,7 +306,7 @@ def judge_measures(models: Models, t: Thresholds) -> Verdict:
     numbers = listed([f"{first} (at worst {worst})", *rest])
     brief = Brief(
         f"{first} of {count}",
-        f"cases; by two other measures {listed(rest)}",
+        f"cases curve more. By two other measures {listed(rest)} do.",
         [Mark(0, x) for x in ahead],
         count,
     )

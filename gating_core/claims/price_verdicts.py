@@ -381,7 +381,7 @@ def judge_gate(gate: str, study: PriceStudy) -> Verdict:
     ]  # fmt: skip
     brief = Brief(
         f"{counts[NEEDED]} of {len(rows)}",
-        f"cases need it; {counts[NOT_NEEDED]} do without it",
+        f"cases need it. {counts[NOT_NEEDED]} do without it.",
         [Mark(0, counts[NEEDED])],
         len(rows),
         answer="" if counts[NEEDED] else "not shown",

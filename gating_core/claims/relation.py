@@ -144,8 +144,8 @@ def judge(models: Models, t: Thresholds) -> Verdict:
     first, second = (relation.of(EXACT) for relation in evidence.values())
     one, other = evidence
     brief = Brief(
-        f"r = {number(first.r, '+.2f')}",
-        f"on {one} tasks, {number(second.r, '+.2f')} on {other} ones",
+        f"{number(first.r, '+.2f')}, {number(second.r, '+.2f')}",
+        f"are the correlations on {one} and on {other} tasks.",
         [Mark(x.low, x.high, x.r) for x in (first, second)],
     )
     return Verdict(

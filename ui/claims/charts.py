@@ -74,8 +74,8 @@ def small_plot(brief: Mapping[str, Any], colour: str) -> str:
     for row, (low, high, middle) in enumerate(marks):
         y, thick = step * (row + 0.5), min(0.7 * step, 20)
         if middle is None:
-            parts.append(bar(0, brief["full"], y, thick, f'fill="{c.GREY}" opacity=".25"'))
             parts.append(bar(0, high, y, thick, f'fill="{colour}"'))
+            parts.append(bar(0, brief["full"], y, thick - 1, f'fill="none" stroke="{c.GREY}"'))
         elif not np.isnan(high - low):
             parts.append(bar(low, high, y, 2.5, f'fill="{colour}"'))
             radius = min(0.45 * step, 6)

@@ -50,7 +50,8 @@ def draw() -> tuple[Source, JudgedStudy]:
         " Live: the rows of C1 to C7 of studies on this server, also while one runs.",
     )
     source, judged, note = shared.fetch(choice)
-    st.caption(f"{section('claims', 'pictures')} {rows_text(judged, bundled=not source.path)}")
+    key = f"{section('claims', 'pictures')} {rows_text(judged, bundled=not source.path)}"
+    st.markdown(f":small[{key}]")
     claim = link_value("claim", lambda text: text if text in judged.claims else None, "", "none")
     saved, found = c.Charts("claims"), judged.claims.values()
     saved.tables["findings"] = {

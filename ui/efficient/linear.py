@@ -126,7 +126,6 @@ def window_effect() -> tuple[str, str]:
 
 def draw() -> None:
     """Draw the tab: the Δ loss of converted models by window, and in a fold a head and its cost."""
-    st.html(shared.CSS)
     row = st.container(horizontal=True, vertical_alignment="bottom", key="front-row")
     window = row.radio(
         "Window, keys",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,6 @@ from ui.common.links import LINK
 from ui.limits import LEFT_OUT_KEYS, LEFT_OUT_SEEDS
 from ui.work.cache import cached
 
-CSS = Path(__file__).with_name("efficient.css")
 HEIGHT = 370  # pixels of the first chart, whose axis a laptop shows without scrolling
 WORDS = {"tickfont": {"size": 14}, "title_font": {"size": 14}}  # of its axes
 HEAD, GAUSSIAN, AR1 = "trained head", "Gaussian scores", "AR(1) tokens"
@@ -89,7 +87,6 @@ def front_row() -> tuple[DeltaGenerator, str, str]:
 
     That is the gate which is compared with no gate.
     """
-    st.html(CSS)
     row = st.container(horizontal=True, vertical_alignment="bottom", key="front-row")
     gate = choose_gate(row)
     return row, gate, Sample(HEAD, gate).with_gate
@@ -269,7 +266,10 @@ def effect_text(
     """Say whether a gate changes the Δ loss of ``what``, from losses of texts with ``counts``."""
     means = [loss_difference(*losses, counts).mean for losses in (plain, gated)]
     share = f"{percent(means[1] / means[0])} as much, " if means[1] > 0 else ""
-    costs = f"{what} costs {share}{means[1]:.3f} instead of {means[0]:.3f} nats per character"
+    costs = (
+        f"{what} costs {share}{loss_text(means[1])} instead of {loss_text(means[0])} nats per"
+        " character"
+    )
     change = loss_difference(gated[0] - gated[1], plain[0] - plain[1], counts)
     says = by_interval(
         change.low,
@@ -284,6 +284,11 @@ def effect_text(
         f" {signed(means[1])} with {gate}, difference {plus_minus(change.mean, change.half_width)}"
         f" ({len(change.by_seed)} seeds, 95 % interval over seeds and texts)."
     )
+
+
+def loss_text(number: float) -> str:
+    """Format a loss to two figures, and five decimals at most."""
+    return f"{number:#.2g}" if abs(number) >= 1e-4 else f"{number:.5f}"
 
 
 def signed(number: float) -> str:

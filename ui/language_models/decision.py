@@ -43,8 +43,6 @@ COLUMNS = {
         "the first token gets {} points less attention"),
     "rank": Column("Effective rank", "", 1, 1),
 }  # fmt: skip
-# The last row: Qiu et al., arXiv 2505.06708, of a mixture of experts.
-PUBLISHED = {"loss": "perplexity 6.026 → 5.761", "first_share": "46.7 → 4.8\u00a0%"}
 
 
 def draw() -> None:
@@ -58,16 +56,17 @@ def draw() -> None:
         f'<div class="gc-gates" tabindex="0" role="region" aria-label="Gates">{table(rows)}</div>'
     )
     charts.tables["gates"] = columns(rows)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(section("language_models", "published"))
-        charts.draw_footer(section("language_models", "decision"))
+    for name in ("key", "published"):
+        st.markdown(f":small[{section('language_models', name)}]")
+    charts.draw_footer(section("language_models", "decision"))
 
 
 def table(rows: Sequence[OverviewRow]) -> str:
     """Return the table of gates as HTML: differences from no gate, each with its interval."""
     base, gates = split(rows)
     heads = "".join(
-        f'<th scope="col">{column.heading}<small>no gate {shown(base, name)}</small></th>'
+        f'<th scope="col">{column.heading}<small>no gate {shown(base, name)}<br>'
+        f"{'lower is better' if column.goal else 'neither better nor worse'}</small></th>"
         for name, column in COLUMNS.items()
     )
     ends = {
@@ -79,9 +78,6 @@ def table(rows: Sequence[OverviewRow]) -> str:
         cells = "".join(cell(rows, row, name, ends[name]) for name in COLUMNS)
         cost = "<br>".join(f"{name} {text}" for name, text in costs(row, base).items())
         lines.append(f'<tr><th scope="row">{ROWS[row.name]}</th>{cells}<td>{cost}</td></tr>')
-    cells = "".join(f"<td>{PUBLISHED.get(name, '–')}</td>" for name in COLUMNS)
-    large = "G1, per channel<small>published [Q], 15 billion weights</small>"
-    lines.append(f'<tr><th scope="row">{large}</th>{cells}<td>training below × 1.02</td></tr>')
     return f"<table>{''.join(lines)}</table>"
 
 
@@ -94,6 +90,8 @@ def cell(rows: Sequence[OverviewRow], row: OverviewRow, name: str, end: float) -
     word, kind = ("lower", "inconclusive", "higher")[sign + 1], "gc-shown" if sign else "gc-open"
     if sign < 0 and column.goal:
         word, kind = "✓ lower", f"{kind} gc-gain"
+    if not sign and (change.low > 0 or change.high < 0):
+        word = "not after correction"
     text = difference_text(change, column.digits, column.scale)
     return f'<td class="{kind}"><i style="{style}"></i><b>{word}</b> {text}</td>'
 

@@ -49,6 +49,7 @@ from ui.work import pool
 from ui.work.cache import CACHE, cached
 
 CHART = "chart_heads_ratios"
+CHART_PIXELS = 370  # of a chart that ends above the fold of a screen of 1280 × 720 pixels
 SHARES = (0.1, 0.3, 1, 3)  # labelled: of the twin's total
 SCORE_TWINS = {"sharp": "random queries and keys", "offset": "the same with own offsets"}
 
@@ -138,25 +139,31 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         " its twin’s<extra></extra>",
     }
     heads["marker"] |= {"size": 10, "opacity": 0.75}
-    traces = [heads]
+    traces, word = [heads], "Inconclusive"
     if mean is not None:
         value, low, high = (1 / y for y in (mean.mean.value, mean.mean.high, mean.mean.low))
         reach = {"type": "data", "array": [high - value], "arrayminus": [value - low]}
         whole = c.line("mean, 95 %", [value], [layers + 1.2], colour=c.GREY, mode="markers")
         whole["marker"] |= {"size": 13, "symbol": "diamond"}
         traces.append(whole | {"error_x": reach | {"thickness": 2, "width": 6, "color": c.GREY}})
+        # Of the twin over the head: what its total is less than, the head's is more than.
+        word = by_interval(mean.mean.low - 1, mean.mean.high - 1, "More", "Inconclusive", "Less")
     names = [*(f"layer {row}" for row in range(1, layers + 1)), "mean"]
     figure = c.chart(
-        "Each head’s curvature: click one",
+        f"More or less than its twin? {word}",
         traces,
         "∫|K| dA, share of its random twin’s",
-        height=430,
+        height=CHART_PIXELS,
         margin={"l": 56, "r": 8, "t": 64, "b": 44},
         x_axis=c.log_axis() | c.ticks(SHARES, [percent(x) for x in SHARES]) | {"tickangle": 0},
         y_axis={"range": [layers + 1.8, 0.3], "zeroline": False, "showgrid": False}
         | c.ticks([*range(1, layers + 1), layers + 1.2], names),
         showlegend=False,
     )
+    figure.add_annotation(
+        x=0, y=1, xref="paper", yref="paper", text="Each dot is a head: click one", showarrow=False,
+        xanchor="left", xshift=-50, yanchor="bottom", yshift=21, font={"size": 14},
+    )  # fmt: skip
     figure.add_scatter(
         x=[float(ratios[shown])], y=[shown[0] + 1], mode="markers", hoverinfo="skip",
         marker={"size": 20, "symbol": "circle-open", "color": c.ACCENT, "line": {"width": 3}},

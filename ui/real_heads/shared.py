@@ -122,17 +122,19 @@ def draw_surfaces(
     """Draw the ``pair`` of a ``result``; a ``finding`` of its own brings errors and maps of K."""
     sides = [x for x in (result.own, result.twin) if x is not None]
     exact = [f"total |K| = {total_text(x)}" for x in sides]
-    totals = exact
+    totals, told = exact, [verdict_text(x.verdict) for x in sides]
     if not finding:
         known = [headline_text(x.total, x.verdict.without_curvature) for x in sides]
         totals = [f"total |K| = {x}" for x in known]
+        exact = [f"{x}; {y}" for x, y in zip(exact, told, strict=True)]
+        told = [x.partition(": ")[0] for x in told]  # the shares of the area are read on hover
     draw_pair(
         pair,
         key="own_surfaces" if finding else "heads_surfaces",
         scene=scene,
         frame=0,
         point=None,
-        verdicts=[[(x, verdict_text(y.verdict))] for x, y in zip(totals, sides, strict=True)],
+        verdicts=[[x] for x in zip(totals, told, strict=True)],
         findings=[finding] if finding else (),
         quantity="K",
         names=("u", "v"),

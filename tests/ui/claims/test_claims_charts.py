@@ -80,7 +80,7 @@ def test_a_small_plot_has_its_marks_and_aim_to_scale():
     bars = [(float(x["x"]), float(x["width"]), x["fill"]) for tag, x in parts if tag == "rect"]
     grey = bars[0][2]
     assert bars == [
-        (72 - 16.8, 33.6, grey), (72 + 33.6, 33.6, "red"), (72, 167.0, grey), (72, 134.4, "red"),
+        (72 - 16.8, 33.6, grey), (72 + 33.6, 33.6, "red"), (72, 134.4, "red"), (72, 167.0, "none"),
     ]  # fmt: skip
     assert [float(x["cx"]) for tag, x in parts if tag == "circle"] == [72 + 50.4]
     assert [x["d"] for tag, x in parts if tag == "path"] == ["M72.0 0V40"]

@@ -6,7 +6,7 @@ import pytest
 from gating_core.lm.efficient.certificates import masses, smallest_k
 from gating_core.lm.efficient.eviction import BUDGETS, EvictionRequest, evict
 from gating_core.lm.efficient.samples import gaussian_scores
-from gating_core.lm.efficient.top_k import EPSILONS, row_at, row_curves
+from gating_core.lm.efficient.top_k import EPSILONS, SIZES, row_at, row_curves
 from gating_core.lm.generate import read_head
 from gating_core.lm.measurements import load_efficient
 from gating_core.lm.resampling import PairedDifference
@@ -116,6 +116,20 @@ def test_a_branch_alone_is_compared_with_zero_output():
     assert linear.margin("elu_16") == pytest.approx(want)
     assert linear.margin("hybrid_16") > linear.margin("elu_16") > 0
     assert f"by {figures(want)} with elu + 1" in said(page(LINEAR))
+
+
+@pytest.mark.parametrize(("k", "texts", "marked"), [
+    (8, ("0.030", "0.0062"), "k = 8: 4.9 times less"), (32, ("0.0034", "0.00050"), "k = 32"),
+])  # fmt: skip
+def test_values_at_k_are_printed_and_a_ratio_where_intervals_are_apart(k, texts, marked):
+    drawn = top_k.losses_chart("G1, per channel", k)
+    at = SIZES.index(k)
+    assert tuple(x.text[at] for x in drawn.data) == tuple(f"<b>{x}</b>" for x in texts)
+    *arrows, label = drawn.layout.annotations
+    assert marked == label.text.strip("\u00a0").removeprefix("<b>").removesuffix("</b>")
+    assert [x.hovertext.partition(": ")[0] for x in arrows] == [
+        "no gate, k = 32", "G1, per channel, k = 16", "G1, per channel, k = 32"
+    ]  # fmt: skip
 
 
 def test_losses_are_those_above_the_same_models_with_full_attention():

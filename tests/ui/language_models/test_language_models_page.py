@@ -61,6 +61,9 @@ def test_the_table_has_the_cores_numbers_and_ticks_what_is_gained():
     assert "no gate 1.379 nats" in text
     assert "--a: 2.0%; " in text  # the widest interval ends at the edge, less its margin
     assert "<b>inconclusive</b> +0.002 ± 0.025" in text
+    assert "<b>not after correction</b> −3.3 ± 2.1" in text  # an interval without 0, but by Holm
+    assert text.count("not after correction") == 4
+    assert text.count("neither better nor worse") == 1
     assert "weights +7.9 %<br>training × 1.05 to 1.10" in text
     cells = decision.columns(rows)
     assert cells["gate"] == [*shared.ROWS.values()]

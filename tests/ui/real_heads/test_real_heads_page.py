@@ -62,10 +62,15 @@ def test_the_page_opens_on_a_head_beside_its_twin_and_the_shares_of_all_heads():
     own, twin = header(app, "heads_surfaces")["sides"]
     assert (own["name"], twin["name"]) == ("Layer 2, head 4", "Its random twin")
     total = plus_minus(float(found["total"][1, 3]), float(found["error"][1, 3]))
-    assert own["exact"] == [f"total |K| = {total}"]
+    assert own["exact"] == [
+        f"total |K| = {total}; curved, established at the sample points: K < 0 on 100\u00a0% of its"
+        " area"
+    ]
+    assert own["more"] == ["curved, established at the sample points"]
     drawn = float(twin["verdict"][0].rpartition("= ")[2])
     assert min(abs(found["sharp"][:, 1, 3] - drawn)) < 0.005
-    heads, mean, ring = figure(app, "heads_ratios")["data"]
+    heads, mean, ring = (drawn := figure(app, "heads_ratios"))["data"]
+    assert "More or less than its twin? Inconclusive" in drawn["layout"]["title"]["text"]
     ratios = found["total"] / np.exp(np.log(found["sharp"].astype(float)).mean(0))
     np.testing.assert_allclose(numbers(heads["x"]), ratios.ravel())
     assert numbers(mean["x"]) == pytest.approx([1 / 1.61], abs=0.005)
