@@ -30,6 +30,12 @@ RING = (
 )
 SENTENCE, LAMBDA = ".gc-stage-sentence", ".gc-stage-lambda"
 STATE = "document.querySelector('.gc-stage').__gc"
+SEEN = f"""(({{ view: {{ scene, project, canvas }} }}) => {{
+  const [{{ corners }}] = scene.sheets;
+  const spots = [...corners, ...scene.ground.corners].map(place => project(place).slice(0, 2));
+  return [scene.lines.at(-1).segments, [...scene.places], corners, spots,
+    [canvas.clientWidth, canvas.clientHeight]];
+}})({STATE})"""
 # Of planes through a surface between its two ends: accuracy, segments of the cut, loops and arcs.
 CUT = """({ size, surfaces, testValues, labels, planes }) => planes.map(numbers => {
   const strength = numbers.shift();
@@ -209,7 +215,8 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         )  # fmt: skip
         for later in (".gc-stage-square", ".st-key-stage_numbers p", ".gc-stage-play"):
             assert not page.locator(later).first.is_visible()
-        assert np.ptp(pixels(page.locator(".gc-stage-before")), axis=-1).max() > 150  # a dome
+        assert not page.locator(".gc-stage-before").is_visible()  # before the answer no ring
+        assert_a_straight_cut_is_drawn_and_nothing_cropped(page)
         assert page.locator(".gc-plane-knob:visible").count() == 0
         assert text(page, SENTENCE).startswith("Gate off. The surface is flat.")
         assert_accessible(page)
@@ -219,6 +226,8 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         assert text(page, SENTENCE) == RING
         assert text(page, ".gc-stage-answer").startswith("Right: a plane meets a flat surface")
         assert_on_the_first_screen(page, ".gc-stage-square", ".gc-plane-knob", SENTENCE)
+        still = pixels(page.locator(".gc-stage-still"))  # without motion both are seen at once
+        assert (still.max(-1) < 60).any()  # the black line
         picture = pixels(page.locator(".gc-stage-stack"))
         rows = (np.abs(picture - picture[0, 0]).sum(-1) > 30).any(1)
         assert rows.mean() > 0.8  # no empty band above or below
@@ -226,6 +235,21 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         visit(page, watch, served.url, await_stage)
         assert not page.locator(".gc-stage-question").is_visible()
         assert text(page, LAMBDA) == "1.00"
+
+
+def assert_a_straight_cut_is_drawn_and_nothing_cropped(page):
+    """The line goes from edge to edge of the patch, where the sheet meets it."""
+    cut, patch, sheet, spots, window = page.evaluate(SEEN)
+    a, b, c, _ = map(np.array, sheet)
+    normal = np.cross(b - a, c - a)
+    field = ((np.reshape(patch, (-1, 3)) - a) @ normal).reshape(41, 41)
+    rim = np.concatenate([field[0, :-1], field[:-1, -1], field[-1, :0:-1], field[:0:-1, 0]]) > 0
+    assert (rim != np.roll(rim, 1)).sum() == 2
+    ends = np.reshape(cut, (-1, 3))
+    assert (ends - a) @ normal == pytest.approx(0, abs=1e-6)
+    assert np.linalg.norm(ends[:, None] - ends, axis=-1).max() > 1  # of the triangle's radius
+    assert np.min(spots) > 0
+    assert (np.max(spots, 0) < window).all()
 
 
 def test_a_preset_answers_the_question_and_overtakes_what_plays(browser, served, watch):

@@ -5,11 +5,10 @@ const RING_SECONDS = 4; // for which the ring stands
 const FALL_SECONDS = 0.9;
 
 // A visitor who comes for the first time sees the ring; then the surface falls flat, and they are
-// asked beside a still picture of the ring. With reduced motion they see both at once.
+// asked. With reduced motion a still picture of the flat surface stands beside the answer.
 function open(state) {
   Object.assign(state, { strength: 1, opening: true });
   drawStage(state);
-  state.find('before').src = state.view.picture(1);
   state.root.classList.add('gc-stage-opening');
   const seconds = RING_SECONDS + FALL_SECONDS;
   play(state, seconds, share => {
@@ -35,6 +34,8 @@ function ask(state) {
   const answers = { yes: `Not this one: ${why}`, no: `Right: ${why}`, show: '' };
   for (const [name, text] of Object.entries(answers)) {
     state.find(name).onclick = () => {
+      if (isStill()) state.find('still').src = state.view.picture(1);
+      state.find('before').hidden = !isStill();
       endQuestion(state);
       state.find('answer').textContent = text;
       openGate(state, 0);

@@ -9,6 +9,9 @@ const CELLS = 10;
 const DRAWN = 200; // test points at most; all of them count
 const ASIDE = 0.1; // radians: seen straight on, lines coincide
 const FILLED = 0.89; // of the picture
+const LARGEST_DOT = 10; // pixels; smaller in a narrow picture
+const BEYOND = 0.1; // of the question's cut: how far its sheet reaches
+const QUESTION_WIDE = 5; // pixels: its cut
 const SECONDS = 7; // from no gate to the full one
 const decimals = x => x.toFixed(2);
 const percentOf = (count, all) => `${(100 * count / all).toFixed(1)} %`;
@@ -27,6 +30,7 @@ function adopt(state, header, buffer, address) {
     Object.assign(state, unpack(header.arrays, buffer), { shown: address });
     state.size = header.arrays.surfaces.shape[1];
     state.find('answer').textContent = '';
+    state.find('before').hidden = true;
   }
   const first = !state.view;
   if (first) build(state);
@@ -90,15 +94,17 @@ function build(state) {
 
 // Across the triangle, whose longest extent is the first axis, on the side to which the last
 // fitted plane faces upwards; halfway between this plane and the triangle: a ring at the full gate
-// and the flat surface are both seen broadly. The triangle and the surfaces at both ends are in
-// the picture.
-function aim({ view, surfaces, corners, planes }) {
+// and the flat surface are both seen broadly. The triangle, the surfaces at both ends and the
+// sheet of the question are in the picture.
+function aim(state) {
+  const { view, surfaces, corners, planes } = state;
   const [, y, z] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
   const azimuth = Math.sign(y) * Math.PI / 2 + ASIDE;
   Object.assign(view.camera, { azimuth, elevation: (Math.asin(z) + Math.PI / 2) / 2 });
   const places = [corners, surfaces].flatMap(all =>
     Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)));
-  view.frame(places, FILLED, view.canvas.parentElement);
+  const { plane, half } = straightCut(state);
+  view.frame([...places, ...sheetCorners(plane, half)], FILLED, view.canvas.parentElement);
 }
 
 // To the full gate, from a strength or the one that is shown; with reduced motion from the full
@@ -132,6 +138,19 @@ function fittedAt({ planes, strength, plane }, middle) {
   return planeOf(Array.from(numbers, x => x / length), middle, plane?.a);
 }
 
+// The plane of the question, which is no result: through the middle of the flat surface, in the
+// last one's direction, seen broadly; its cut, and a sheet that reaches beyond both ends of it.
+function straightCut(state) {
+  const places = surfaceAt({ ...state, strength: 0 });
+  const centre = middleOf(places);
+  const plane = { ...fittedAt({ ...state, strength: 1 }, centre), centre };
+  const cut = cutOf(fieldOf(plane, places), state.size, places);
+  const [low, high] = endsAmong(Array.from({ length: cut.length / 3 },
+    (_, i) => dot(plane.a, minus(vertexOf(cut, i), centre))));
+  plane.centre = plus(centre, plane.a, (low + high) / 2);
+  return { plane, cut, half: (high - low) / 2 + BEYOND };
+}
+
 function drawStage(state) {
   const { root, size, labels, view, header, strength, asking } = state;
   const [places, testPlaces] = ['surfaces', 'testValues'].map(name => arrayAt(state, name));
@@ -151,14 +170,15 @@ function drawStage(state) {
   const drawn = Math.min(DRAWN, labels.length);
   const ends = asking ? [] : endsOf(field, size)
     .flatMap(pair => crossingOf(field, pair, i => vertexOf(places, i)));
-  const inks = header.pointColours.map(hexColour);
+  const inks = header[asking ? 'colours' : 'pointColours'].map(hexColour); // on grey, on colours
   const points = [...labels.subarray(0, drawn)].flatMap(label => inks[label]);
-  scene.points = { size: 7.5,
+  scene.points = { size: Math.min(LARGEST_DOT, 5 + view.canvas.clientWidth / 180),
     places: new Float32Array([...testPlaces.subarray(0, 3 * drawn), ...ends]),
     colours: new Float32Array([...points, ...ends.map((_, i) => POINT_INK[i % 3])]) };
-  if (asking) { // no result before the answer: some plane, the last one's direction is seen broadly
-    const last = fittedAt({ ...state, strength: 1 }, middle);
-    addSheet(scene, { ...last, centre: middle }, middle, ink, false);
+  if (asking) {
+    const question = straightCut(state);
+    addSheet(scene, question.plane, middle, ink, question.half);
+    addCut(scene, question.cut, QUESTION_WIDE);
     Object.assign(scene, { plane: null, colours: plainColours(size) });
   } else {
     addSheet(scene, plane, middle, ink);

@@ -25,20 +25,22 @@ const KNOBS = {
 };
 const knobPlace = (plane, name) => plus(plane.centre, KNOBS[name].at(plane), HALF);
 
-function addCut({ lines }, segments) {
-  lines.push({ segments, wide: 6.5, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 },
-    { segments, wide: 3.5, colour: [0.08, 0.08, 0.1], hidden: 0.28, near: 0.002 });
+function addCut({ lines }, segments, wide = 3.5) {
+  lines.push({ segments, wide: wide + 3, colour: [1, 1, 1], alpha: 0.85, near: 0.0018 },
+    { segments, wide, colour: [0.08, 0.08, 0.1], hidden: 0.28, near: 0.002 });
 }
 
-// The sheet, with the stem of the knob that moves it, if it `hasKnobs`; not where the plane is far
-// from the `middle` of the surface.
-function addSheet({ lines, sheets }, plane, middle, ink, hasKnobs = true) {
+const sheetCorners = ({ centre, a, b }, half = HALF) =>
+  SQUARE_CORNERS.map(([x, y]) => plus(plus(centre, a, half * x), b, HALF * y));
+
+// The sheet, with the stem of the knob that moves it; not where the plane is far from the `middle`
+// of the surface. One that is `half` as long as said has no knobs.
+function addSheet({ lines, sheets }, plane, middle, ink, half) {
   if (lengthOf(minus(plane.centre, middle)) > MISSES) return;
-  const corners = SQUARE_CORNERS.map(([x, y]) =>
-    plus(plus(plane.centre, plane.a, HALF * x), plane.b, HALF * y));
+  const corners = sheetCorners(plane, half);
   lines.push({ segments: ringOf(corners), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 });
   sheets.push({ corners, colour: sheetColour(ink) });
-  if (!hasKnobs) return;
+  if (half) return;
   const stem = [-0.14, 0.14].flatMap(way => plus(knobPlace(plane, 'move'), plane.normal, way));
   lines.push({ segments: stem, wide: 2.5, colour: ACCENT, hidden: 0.5 });
 }
