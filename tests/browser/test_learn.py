@@ -63,6 +63,11 @@ def test_keys_stand_apart_in_a_box_with_a_name_and_the_proof_is_seen_edge_on(
     dots = [dot.bounding_box() for dot in visitor.locator(".gc-key-dot").all()[:3]]
     for one, other in combinations(dots, 2):
         assert math.hypot(one["x"] - other["x"], one["y"] - other["y"]) > 4 * one["width"]
+    assert visitor.evaluate(f"{KEYS}.view.scene.places.every(Number.isNaN)")  # it would answer
+    values = [value.bounding_box() for value in visitor.locator(".gc-keys-value:visible").all()]
+    assert [order_of(dots, side) for side in "xy"] == [order_of(values, side) for side in "xy"]
+    visit(visitor, watch, f"{served.url}/Learn?lesson=hull&guess=hull-3", await_keys)
+    assert not visitor.evaluate(f"{KEYS}.view.scene.places.some(Number.isNaN)")
     visit(visitor, watch, f"{served.url}/Learn?lesson=flat&guess=flat-3", await_keys)
     names = [name.bounding_box() for name in visitor.locator(".gc-keys-value:visible").all()]
     box = visitor.locator(".gc-keys-space").bounding_box()
@@ -71,6 +76,12 @@ def test_keys_stand_apart_in_a_box_with_a_name_and_the_proof_is_seen_edge_on(
     for name in names:
         assert box["x"] <= name["x"]
         assert name["x"] + name["width"] <= box["x"] + box["width"]
+
+
+def order_of(boxes, side):
+    """Return which are level, left to right or from above."""
+    places = [round(box[side] + box["width"] / 2) for box in boxes]
+    return [sorted({*places}).index(place) for place in places]
 
 
 @pytest.mark.soak  # long

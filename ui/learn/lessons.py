@@ -40,14 +40,16 @@ class Lesson:
     ``state`` and ``reveal`` are parameters of the address of ``page``, a title of `PAGES`: those
     that the picture starts with, and those that the reveal leads to. ``choices`` are numbered from
     1 in links, which stay valid when they are shown in another ``order``: their indices, as the
-    file lists them. ``correct`` is the index of the correct one. ``check`` names what the page
-    checks when the visitor tries something, a key of `ui.learn.facts.CHECKS`. ``alt`` says what
-    the picture shows before the reveal and after it.
+    file lists them. ``correct`` is the index of the correct one. ``chip`` names the question
+    in the row of lessons, without its answer. ``check`` names what the page checks when the
+    visitor tries something, a key of `ui.learn.facts.CHECKS`. ``alt`` says what the picture shows
+    before the reveal and after it.
     """
 
     number: int
     name: str
     title: str
+    chip: str
     page: str
     state: Mapping[str, str]
     question: str
@@ -72,7 +74,18 @@ class Lesson:
         return self.order.index(self.correct)
 
 
-FIELDS = ("title", "page", "state", "question", "choices", "correct", "reveal", "check", "alt")
+FIELDS = (
+    "title",
+    "chip",
+    "page",
+    "state",
+    "question",
+    "choices",
+    "correct",
+    "reveal",
+    "check",
+    "alt",
+)
 
 
 @cache
@@ -118,7 +131,7 @@ def read_lesson(path: Path) -> Lesson:
         if not holds:
             raise LessonError(f"{path.name}: the field {field!r} is not {what}")
 
-    for field in ("title", "page", "question", "check"):
+    for field in ("title", "chip", "page", "question", "check"):
         check(field, isinstance(front[field], str), "a text")
     for field in ("state", "reveal", "alt"):
         check(field, _are_texts(front[field]), "a mapping to texts (numbers in quotes)")

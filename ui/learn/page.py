@@ -168,7 +168,7 @@ def _draw_steps(lesson: Lesson | None, course: Course) -> None:
         for each in lessons().values():
             tick = "done_all" if each.name in course.done else "check"
             st.button(
-                f"{each.number} *{each.name.capitalize()}*",
+                f"{each.number} *{each.chip}*",
                 key=f"learn_step_{each.name}",
                 icon=f":material/{tick}:" if each.name in course.guesses else None,
                 help=each.title,

@@ -58,7 +58,9 @@ function sceneOf(state, { places, normals, K }, verdict) {
   const mark = state.at && outputAt(attentionOf(state), ...state.at).y;
   const points = mark
     && { places: new Float32Array(mark), colours: new Float32Array(ACCENT), size: 13 };
-  return { size: SIZE, places, normals, colours, cells: isPlanar ? 0 : CELLS, lines, points };
+  const shown = state.bare ? new Float32Array(places.length).fill(NaN) : places;
+  const cells = isPlanar ? 0 : CELLS;
+  return { size: SIZE, places: shown, normals, colours, cells, lines, points };
 }
 
 // All values and their names in the picture; the visitor's turning stays.

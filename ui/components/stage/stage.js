@@ -94,8 +94,8 @@ function build(state) {
 
 // Across the triangle, whose longest extent is the first axis, on the side to which the last
 // fitted plane faces upwards; halfway between this plane and the triangle: a ring at the full gate
-// and the flat surface are both seen broadly. The triangle, the surfaces at both ends and the
-// sheet of the question are in the picture.
+// and the flat surface are both seen broadly. The triangle, the surfaces at both ends, the
+// sheets of the question and of the full gate are in the picture.
 function aim(state) {
   const { view, surfaces, corners, planes } = state;
   const [, y, z] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
@@ -103,8 +103,11 @@ function aim(state) {
   Object.assign(view.camera, { azimuth, elevation: (Math.asin(z) + Math.PI / 2) / 2 });
   const places = [corners, surfaces].flatMap(all =>
     Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)));
+  const full = { ...state, strength: 1 };
   const { plane, half } = straightCut(state);
-  view.frame([...places, ...sheetCorners(plane, half)], FILLED, view.canvas.parentElement);
+  const fitted = fittedAt(full, middleOf(surfaceAt(full)));
+  places.push(...sheetCorners(plane, half), ...sheetCorners(fitted));
+  view.frame(places, FILLED, view.canvas.parentElement);
 }
 
 // To the full gate, from a strength or the one that is shown; with reduced motion from the full
