@@ -24,13 +24,38 @@ WIDTH, QUALITY = 560, 70  # pixels, of 100
 MARGIN = 12  # pixels of the screen
 WITHOUT = """.gc-plane-knob, .gc-stage-caption, .gc-stage-bar, .st-key-flat_pair figcaption,
   .gc-pair-unmapped :is(.gc-pair-more, .gc-pair-bar) { display: none !important; }"""
+# Shapes alone, sharp, on no ground of their own.
+LARGE = {"viewport": {"width": 1600, "height": 1200}, "device_scale_factor": 2}
+SHAPES = """figcaption, .gc-pair-maps, .gc-keys-over, .gc-plane-over { display: none !important; }
+  .gc-pair-row.gc-pair-row { display: flex; gap: 0; inset: 0; margin: 0; border: 0; padding: 0;
+    background: var(--st-background-color); }
+  .gc-pair-row figure { display: block !important; }
+  .gc-pair .gc-pair-row .gc-pair-space { position: static; width: 530px; height: 440px;
+    background: none; }"""
+SHAPED = {"bend": 1600, "limits": 700, "sphere": 560, "boundary": 700, "dome": 560, "proved": 560}
+# A sphere is drawn as what a gate makes of a sheet: its lines and ground are no part of it.
+NO_GATE = """for (const { scene } of window.__gcViews) {
+  Object.assign(scene, { ground: null, shadow: 0, lines: scene.lines.slice(-2) });
+}"""
+FRAME = """{
+  const row = document.querySelector('.gc-pair-row'); // over the page, as wide as its pictures are
+  row?.setAttribute('popover', 'manual');
+  row?.showPopover();
+  const views = [...window.__gcViews].filter(({ canvas }) => canvas.matches('.gc-pair-space'));
+  const all = views.flatMap(({ scene: { places, lines } }) =>
+    [places, ...lines.map(({ segments }) => segments)].flatMap(numbers => [...numbers]));
+  const place = (_, i) => all.slice(3 * i, 3 * i + 3);
+  const places = Array.from({ length: all.length / 3 }, place).filter(([x]) => !Number.isNaN(x));
+  views[0]?.frame(places, 0.95);
+}"""
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-pair-row, [data-testid=stPlotlyChart]"  # a picture of surfaces, or a chart
 PARTS = {  # what is taken where that is something else
     "surface": ".gc-stage-row",
     "manifold": ".gc-pair-row",
     "gates": ".gc-pair-row",
-    "sphere": ".gc-pair-row figure",
+    "sphere": ".gc-pair-space",
+    "dome": ".gc-keys-space",
     "depth": ".gc-pair-row",
     "keys": ".gc-keys-row",
     "islands": ".gc-islands-stack",
@@ -38,14 +63,24 @@ PARTS = {  # what is taken where that is something else
     "efficient": ".st-key-chart_top_k_losses",
     "steering": ".stHtml:has(.gc-text)",
     "numbers": ".gc-pair-row",
-    "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
+    "proved": ".st-key-proved_map_0 .nsewdrag",
 }
 
 
 def photograph(
-    browser: Browser, address: str, selector: str, file: Path, style: str = "", **window: Any
+    browser: Browser,
+    address: str,
+    selector: str,
+    file: Path,
+    style: str = "",
+    width: int = WIDTH,
+    script: str = "",
+    **window: Any,
 ) -> None:
-    """Save a part of a page under one more ``style``; ``window`` is for `open_page`."""
+    """Save a part of a page, ``width`` pixels wide; ``window`` is for `open_page`.
+
+    Before, the page gets one more ``style`` and runs a ``script``.
+    """
     with open_page(browser, **window) as page:
         page.goto(address)
         part = page.locator(selector).first
@@ -55,14 +90,17 @@ def photograph(
         page.locator("[data-testid=stSkeleton]").first.wait_for(state="detached")  # a chart
         if style:
             page.add_style_tag(content=style)
+            settle(page)
+        if script:
+            page.evaluate(script)
         settle(page)
         picture = Image.open(io.BytesIO(part.screenshot())).convert("RGB")
     if style:  # what is left out leaves margins
         paper = picture.getpixel((0, 0))
         box = ImageChops.difference(picture, Image.new("RGB", picture.size, paper)).getbbox()
         picture = ImageOps.expand(picture.crop(box), MARGIN, paper)
-    height = round(picture.height * WIDTH / picture.width)
-    picture.resize((WIDTH, height), Image.Resampling.LANCZOS).save(file, quality=QUALITY, method=6)
+    height = round(picture.height * width / picture.width)
+    picture.resize((width, height), Image.Resampling.LANCZOS).save(file, quality=QUALITY, method=6)
     print(file, file.stat().st_size, flush=True)
 
 
@@ -77,9 +115,11 @@ def main() -> None:
                 f"{app.url}/{pictured[topic].address.removeprefix('.')}",
                 PARTS.get(topic, FIRST),
                 PICTURES / f"{topic}_{shade}.webp",
-                WITHOUT,
-                viewport=WINDOW,
+                WITHOUT + SHAPES * (topic in SHAPED),
+                SHAPED.get(topic, WIDTH),
+                NO_GATE * (topic == "sphere") + FRAME * (topic in SHAPED),
                 color_scheme=shade,
+                **(LARGE if topic in SHAPED else {"viewport": WINDOW}),
             )
 
 

@@ -63,7 +63,7 @@ SCREENS = {  # what is seen at once, besides the title and the finding
     "Steering": [".st-key-card_none", ".gc-key", *charts("steer_success")],
     "Steering?steering_tab=Features": [CHART, ".gc-examples"],
     "Guide": [],
-    "What_this_does_not_say": [],
+    "What_this_does_not_say": [".st-key-limits"],
 }  # fmt: skip
 SAMPLE = {"Claims", f"{BENT}?bent_tab=Islands", "Which_keys_curve", "Efficient_attention"}
 

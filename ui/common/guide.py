@@ -88,14 +88,11 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
 LIMITS = {  # by the section of the lesson: the name of its picture, and what that shows
     "accuracy": ("limits", TOPICS["limits"]),
     "gates": ("sphere", Topic(
-        "", "Which gates curve?", {"case": "sphere"},
-        "a flat sheet, each point divided by its length as under RMSNorm, lies on a sphere")),
-    "models": ("boundary", TOPICS["boundary"]._replace(
-        alt="two models of one seed; those of other seeds are more or less accurate")),
-    "flat": ("keys", TOPICS["keys"]._replace(
-        alt="four fixed values, no gate: within their flat space the outputs are a dome, K > 0")),
-    "points": ("proved", TOPICS["proved"]._replace(
-        alt="the sign of K proved on the cells of one surface; of other pictures it is only seen")),
+        "", "Which gates curve?", {"case": "sphere"}, "a part of a sphere, K > 0 in green")),
+    "models": ("boundary", TOPICS["boundary"]),
+    "flat": ("dome", TOPICS["keys"]._replace(
+        alt="a dome, K > 0 in green, within the tetrahedron of four values")),
+    "points": ("proved", TOPICS["proved"]),
 }  # fmt: skip
 
 
@@ -122,25 +119,28 @@ def draw_contents() -> None:
 
 
 def draw_limits() -> None:
-    """Draw what is not said, a card with a picture for each limit."""
+    """Draw what is not said: for each limit a card with a picture and one sentence, more folded."""
     with st.container(key="limits"):
-        for name, picture in LIMITS.items():
+        for name, (picture, topic) in LIMITS.items():
             with st.container(border=True):
-                heading, _, text = section("limits", name).partition("\n")
+                heading, sentence, more = section("limits", name).split("\n\n")
                 st.markdown(heading)
-                _draw_picture(*picture)
-                st.markdown(text.strip())
-                if name == "accuracy":
-                    st.page_link(
-                        PAGES["Learn"].path,
-                        label=f"{section('learn', 'title')} What is known, and what is not",
-                        icon=PAGES["Learn"].icon,
-                        query_params={"lesson": "end"},
-                    )
+                _draw_picture(picture, topic)
+                st.markdown(sentence)
+                with st.expander("More"):
+                    st.markdown(more)
+                    _draw_link(topic)
+                    if name == "accuracy":
+                        st.page_link(
+                            PAGES["Learn"].path,
+                            label=f"{section('learn', 'title')} What is known, and what is not",
+                            icon=PAGES["Learn"].icon,
+                            query_params={"lesson": "end"},
+                        )
 
 
 def draw_topics() -> None:
-    """Draw every topic: its text, and beside it its picture."""
+    """Draw every topic: its text and its picture, beside it or (page.css) above."""
     for name, topic in TOPICS.items():
         st.header(topic.heading, anchor=name)
         if name == "limits":
@@ -149,9 +149,12 @@ def draw_topics() -> None:
             st.markdown(section("guide", name))
         else:
             text, picture = st.container(key=f"topic-{name}").columns(2, gap="large")
-            text.markdown(section("guide", name))
-            with picture:
-                _draw_picture(name, topic)
+            with text:
+                st.markdown(section("guide", name))
+                _draw_link(topic)
+            with picture:  # that of the first topic is over its own table
+                caption = f"{topic.alt[0].upper()}{topic.alt[1:]}."
+                _draw_picture(name, topic, None if name == "bend" else caption)
 
 
 @cache
@@ -161,16 +164,19 @@ def _jpeg(file: Path) -> bytes:
     return out.getvalue()
 
 
-def _draw_picture(name: str, topic: Topic) -> None:
+def _draw_picture(name: str, topic: Topic, caption: str | None = None) -> None:
     """The picture, which is a link to what it shows."""
     shade = SHADES[st.context.theme.type == "dark"]
     st.image(
         _jpeg(PICTURES / f"{name}_{shade}.webp"),
-        f"{topic.alt[0].upper()}{topic.alt[1:]}.",
+        caption,
         width="stretch",
         alt=f"Picture: {topic.alt}",
         link=topic.address,
     )
+
+
+def _draw_link(topic: Topic) -> None:
     st.page_link(
         PAGES[topic.page].path,
         label=f"Open this on *{topic.page}*",

@@ -19,7 +19,7 @@ def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
     assert not app.exception
     finding, contents, *texts = [each.value for each in app.markdown]
     assert finding == section("guide", "finding")
-    limits = [part.strip() for name in LIMITS for part in section("limits", name).split("\n", 1)]
+    limits = [part for name in LIMITS for part in section("limits", name).split("\n\n")]
     expected = {name: [section("guide", name)] for name in TEXTS} | {"limits": limits}
     assert texts == [text for name in TOPICS for text in expected[name]]
     assert [each.proto.anchor for each in app.header] == [*TOPICS]
@@ -38,7 +38,7 @@ def test_the_page_of_limits_leads_with_the_strongest_and_has_a_card_for_each():
     assert [*LIMITS] == [*sections("limits")][1:]
     finding, *texts = [x.value for x in app.markdown]
     assert finding == section("limits", "finding")
-    assert texts == [x.strip() for y in LIMITS for x in section("limits", y).split("\n", 1)]
+    assert texts == [part for name in LIMITS for part in section("limits", name).split("\n\n")]
     assert len(app.get("image")) == len(LIMITS)
 
 
