@@ -64,8 +64,8 @@ def verdict(name: str, guessed: bool) -> tuple[str, str]:
     """Return what is large and what is small above the surface of a model of `load_pair`."""
     model = load_pair()[name]
     accuracy = f"test accuracy {percent(model.accuracy)}"
-    if not guessed:
-        return "Flat or curved?", accuracy
+    if not guessed:  # the page has asked
+        return "", accuracy
     total, bending = (
         plus_minus(float(x.value), float(x.error)) for x in (model.total, model.bending)
     )

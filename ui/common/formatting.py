@@ -128,13 +128,13 @@ def vector_text(numbers: Iterable[float]) -> str:
 # --- Verdicts -------------------------------------------------------------------------------------
 
 
-def verdict_text(verdict: Verdict) -> str:
+def verdict_text(verdict: Verdict, area: str = "its area") -> str:
     """Say that a surface is flat, bent, undetermined, or where it curves, and how that is known."""
     undetermined = f"undetermined on {percent(verdict.undetermined)}"
     if verdict.without_curvature and verdict.knowledge == PROVED:
         return f"{verdict.word} (proved: {verdict.proof or verdict.one_sign})"
     if verdict.without_curvature:
-        more = f"; {undetermined} of its area" if verdict.undetermined > SLIGHT else ""
+        more = f"; {undetermined} of {area}" if verdict.undetermined > SLIGHT else ""
         bent = "bent, " * (verdict.word == BENT and verdict.bound_kind == "rigorous")
         return f"{bent}without curvature ({knowledge_text(SEEN, verdict.points)}{more})"
     if verdict.word == UNKNOWN:
@@ -144,7 +144,7 @@ def verdict_text(verdict: Verdict) -> str:
         sign = "K > 0" if verdict.positive else "K < 0"
         return f"curved: {sign} on the whole chart (proved: {verdict.one_sign})"
     parts = [f"{word} on {percent(share)}" for word, share in shares.items() if share]
-    parts[-1] += " of its area"
+    parts[-1] += f" of {area}"
     rest = [f"K = 0 on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []
     rest += [undetermined] if verdict.undetermined > SLIGHT else []
     known = f"curved, {verdict.knowledge}: {' and '.join(parts)}"

@@ -121,8 +121,8 @@ def finding(run: TrainedRun) -> Told:
     over = "" if left == "ungated" else f" against {TITLES[left]}"
     bold = f"{name[0].upper()}{name[1:]} {verb} test accuracy by {by} points{over}."
     above = f"{(after > before.max()).sum()} of {len(after)} seeds with {TITLES[right]}"
-    best = f" {above} exceed the best with {TITLES[left]}." if verb == "increases" else ""
-    return f"{broken}{bold}", f"{', '.join(means)} ({seeds}).{best}"
+    best = f"{above} exceed the best with {TITLES[left]}. Means: " if verb == "increases" else ""
+    return f"{broken}{bold}", f"{best}{', '.join(means)} ({seeds})."
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:

@@ -357,7 +357,7 @@ def draw_replay(
         quantity=f"{picture.symbol} over the chart; black: K = 0",
         names=("u", "v") if stack.kind in (ALIGNED, RANDOM) else ("x₁", "x₂"),
         note=f"Asinh scale, the same for all layers · {common.percent(picture.scale.beyond)} of a"
-        " layer's points exceed it"
+        " layer's points exceed it · K = 0 on the map alone: the grid is coarse"
         + " · hatched: not resolved"
         * bool(np.isnan(shown.known).any()),
         on_leave=_on_leave,

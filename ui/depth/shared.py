@@ -368,6 +368,7 @@ def replay_of(surface: SurfaceResult, of: int) -> Replay:
         flat=proved,
         corners=None,
         lines=np.stack([np.pad(x, [(0, most - len(x)), (0, 0), (0, 0)]) for x in lines]),
+        lined=False,  # folded as it is, the grid's line has teeth there
     )
     layers = [*range(1, len(values) + 1)]
     low, high = ("", "") if scale.collapsed else map(rough, scale.ends)

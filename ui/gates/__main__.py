@@ -14,7 +14,7 @@ from PIL import Image, ImageOps
 
 from gating_core.export import picture_pixels
 from gating_core.records import save_record
-from gating_core.theory import GALLERY
+from gating_core.theory import BENT, GALLERY
 from ui.drawing.colours import sheet
 from ui.drawing.first_view import best_eye
 from ui.gates.frames import GateFrame, GateRequest, measure_frames
@@ -27,7 +27,8 @@ LINE_WIDTH = 14  # of the chart's grid, in pixels of a picture for print
 
 def draw_tile(frame: GateFrame, path: Path) -> None:
     """Draw the surface of a gate as a PNG with a transparent background."""
-    azimuth, elevation = best_eye([frame.values])
+    is_bent = frame.whole.word == BENT  # and would not look it from where most is seen
+    azimuth, elevation = best_eye([frame.values], crossing=is_bent)
     level = math.cos(elevation)
     eye = level * math.cos(azimuth), level * math.sin(azimuth), math.sin(elevation)
     resolved = np.isfinite(frame.known)

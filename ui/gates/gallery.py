@@ -197,12 +197,12 @@ def draw() -> None:
         tiles = left.container()
         with right:
             request, shown = _draw_controls()
+            st.markdown(f"**{case_of(request).why}**")
             with st.spinner(f"{case_of(request).title}: measuring curvature …"):
                 result = fetch(request, shown)
                 _draw_view(result)
         _draw_tiles(tiles, request)
         with left.container(key="gates_why"):
-            st.markdown(result.case.why)
             st.page_link(
                 PAGES["Curved or bent?"].path,
                 label="What a closed ring of the boundary needs: curvature, or only bending",

@@ -272,8 +272,7 @@ def draw_gate(
         point=point,
         verdicts=[[numbers_text(each, shown) for each in frames]],
         findings=findings,
-        quantity=f"{shown} over the chart"
-        + "; black: K = 0" * (shown == "K" and not picture.scale.collapsed),
+        quantity=f"{shown} over the chart",
         names=("u", "v"),
         note=notes_of(picture, frames),
         on_leave=on_leave,

@@ -48,12 +48,11 @@ from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale, colour_scale, exported, scale_of
 from ui.drawing.first_view import (
     NO_SEGMENTS,
+    RISES,
     best_eye,
     level,
     scale_share,
-    straight_segments,
 )
-from ui.drawing.lines import lies_in_a_plane
 from ui.manifold import shared
 from ui.manifold.shared import Result, best_total, degenerate, strength_of
 from ui.proved import offer_notebook
@@ -172,7 +171,8 @@ def pair_of(
 
     Both lie in one space: the widest extents of the ungated surface are level. Where it is flat,
     height shows how far the gate lifts the other out of its plane. Where a gated surface is much
-    smaller or larger, each strength is drawn as large as the ungated one, about its own middle.
+    smaller or larger, each strength is drawn as large as the ungated one. Each stands in the middle
+    of its picture, seen from half-way up: lower, the near bend of a saddle hides the far one.
     Colours come from no gate and the strongest one; ``key`` names the variants.
     """
     quantity = COLOURINGS[colouring]
@@ -188,13 +188,11 @@ def pair_of(
     times, corners = [1.0] * len(sizes), shared.averaged(_ungated)
     if not all(SMALLEST * own <= size <= own / SMALLEST for size in sizes):
         times = [float(f"{own / size:.2g}") if own * size else 1.0 for size in sizes]
-    if corners is None or set(times) != {1.0}:
-        centres = drawn[1].mean((1, 2), keepdims=True)
-        drawn[1] = (drawn[1] - centres) * np.reshape(times, (-1, 1, 1, 1))
-    axis = _ungated.surface.axis
+    middles = [(x.min((1, 2), keepdims=True) + x.max((1, 2), keepdims=True)) / 2 for x in drawn]
+    centres = middles[1] - middles[0]
+    drawn[1] = (drawn[1] - centres) * np.reshape(times, (-1, 1, 1, 1))
     sides = []
     for index, (frames, points) in enumerate(zip(both, drawn, strict=True)):
-        straight = index == 0 and _ungated.verdict.word == FLAT and lies_in_a_plane(values[0][0])
         plane = None if corners is None else _in_space(corners, _axes)
         shown = plane is not None and _diagonal(plane) < FAR * own
         shown = shown and (index == 0 or set(times) == {1.0})
@@ -208,16 +206,16 @@ def pair_of(
                 gaussian=np.stack([x.surface.known[0] for x in frames]),
                 error=np.stack([x.surface.known_error[0] for x in frames]),
                 flat=[x.verdict.proof is not None for x in frames],
-                corners=unit * (plane - middle) @ turn if shown and plane is not None else None,
-                lines=straight_segments(values[0][0], unit * points[0], axis, plane)[None]
-                if straight
-                else NO_SEGMENTS,
+                corners=unit * ((plane - middle) @ turn - (centres[:, 0] if index else 0.0))
+                if shown and plane is not None
+                else None,
+                lines=NO_SEGMENTS,  # the chart's grid on both, to be compared
             )
         )
     low, high = ("", "") if scale.collapsed else map(common.rough, scale.ends)
     strengths = [*map(strength_of, _frames)]
     labels = [f"Gate λ = {strength:.2f}" for strength in strengths]
-    eye = best_eye([drawn[0][0], drawn[1][-1]], crossing=True)
+    eye = best_eye([drawn[0][0], drawn[1][-1]], rises=RISES[1:2], crossing=True)
     back = turn[: _axes.basis.shape[1]] / unit
     return (
         Pair(tuple(sides), labels, strengths, eye, scale.colours, (low, high), back),
@@ -292,7 +290,9 @@ def verdict_of(
         text = "none" if on_a_line(variant) else UNKNOWN
     elif total is not None:
         text = common.headline_text(total, variant.verdict.without_curvature)
-    parts = [] if degenerate(variant) else [common.verdict_text(variant.verdict)]
+    parts = (
+        [] if degenerate(variant) else [common.verdict_text(variant.verdict, "the surface's area")]
+    )
     if (thin := elongation(variant.surface.values[0])) > NEAR_DEGENERATE:
         times = "more than 1000" if thin > 1e3 else common.rough(thin)
         parts.append(f"nearly degenerate: {times} times as long as broad")

@@ -161,7 +161,8 @@ function drawAll(state) {
   const [bold, rest] = sentenceOf(state, verdict);
   say(find('sentence'), bold, words || rest);
   find('cut').setAttribute('aria-pressed', Boolean(state.plane));
-  find('half').textContent = verdict.sign ? `half colour at |K| = ${number(state.half)}` : 'K = 0';
+  find('half').textContent = verdict.sign
+    ? `half colour at |K| = ${number(state.half)}, grey only where K = 0` : 'K = 0';
   root.classList.toggle('gc-keys-uncut', !state.plane);
   root.classList.toggle('gc-keys-three', slotsOf(state) < 4); // which are flat: there are no signs
   root.dataset.sign = verdict.sign ?? 'none';

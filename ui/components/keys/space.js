@@ -2,7 +2,7 @@
 
 const SIZE = 41; // vertices both ways
 const CELLS = 10;
-const CAMERA = { azimuth: -1.3, elevation: 0.32, distance: 3.9, centre: [0, 0, 0] };
+const CAMERA = { azimuth: -1.95, elevation: 0.32, distance: 3.9, centre: [0, 0, 0] };
 const FILLED = 0.8; // of the picture
 const FARTHEST_VALUE = 2;
 const VALUE_STEP = 1 / 16;
@@ -35,18 +35,22 @@ function medianSize(numbers) {
   return sorted[sorted.length >> 1] || 1;
 }
 
-// Neutral at K = 0, half of the colour at K = `half`, all of it at infinity.
-function colourOf(K, half) {
+const LEAST_TINT = 0.4; // of the half colour, however small |K|: its proved sign is seen
+
+// A pale tint near K = 0, half of the colour at |K| = `half`, all of it at infinity.
+function colourOf(K, half, sign) {
   const share = Math.abs(K) / (Math.abs(K) + half) || 0;
-  const [middle, end] = K > 0 ? [HALF_DOME, DOME] : [HALF_SADDLE, SADDLE];
-  return share < 0.5 ? mixed(NEUTRAL, middle, 2 * share) : mixed(middle, end, 2 * share - 1);
+  const [middle, end] = sign > 0 ? [HALF_DOME, DOME] : [HALF_SADDLE, SADDLE];
+  const least = mixed(NEUTRAL, middle, LEAST_TINT);
+  return share < 0.5 ? mixed(least, middle, 2 * share) : mixed(middle, end, 2 * share - 1);
 }
 
 function sceneOf(state, { places, normals, K }, verdict) {
   const { values } = attentionOf(state);
   const colours = new Float32Array(3 * SIZE * SIZE);
   state.half = medianSize(K);
-  K.forEach((k, i) => colours.set(verdict.sign ? colourOf(k, state.half) : NEUTRAL, 3 * i));
+  const colourAt = k => (verdict.sign ? colourOf(k, state.half, verdict.sign) : NEUTRAL);
+  K.forEach((k, i) => colours.set(colourAt(k), 3 * i));
   const frame = values.flatMap((a, i) => values.slice(0, i).flatMap(b => [...a, ...b]));
   const edges = { wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 };
   const lines = [{ segments: frame, ...edges }];

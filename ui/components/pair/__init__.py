@@ -77,6 +77,7 @@ class Side:
     read: Mapping[str, np.ndarray] = field(default_factory=dict)  # symbol: (F, R, R), beside K
     second: tuple[Map, np.ndarray] | None = None  # of one side alone; shares (F, R, R) of its scale
     classified: Classified | None = None
+    lined: bool = True  # the line on the surface, too; else on the map alone
     cut: bool = False  # ``signed`` is a classifier's: where it is zero is a decision boundary
 
 
@@ -197,6 +198,7 @@ def header_of(
             "origin": None if side.origin is None else side.origin.tolist(),
             "second": side.second and asdict(side.second[0]),
             "cut": side.cut or side.classified is not None,
+            "lined": side.lined,
             "symbols": [*side.read],
             "verdict": [word for word, _ in told],
             "more": [more for _, more in told],

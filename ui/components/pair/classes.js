@@ -45,7 +45,7 @@ function addPlane(scene, numbers, cut, corners, before, ink) {
     const heights = fieldOf(plane, corners.flat());
     const sides = [[0, 1], [1, 2], [2, 0]].filter(([i, j]) => heights[i] > 0 !== heights[j] > 0);
     const segments = sides.flatMap(side => crossingOf(heights, side, i => corners[i]));
-    scene.lines.push({ segments, wide: 1.5, colour: ink, hidden: 0.5 });
+    scene.lines.push({ segments, wide: 3, colour: ink, hidden: 0.8 });
   }
   return plane;
 }

@@ -142,25 +142,31 @@ function build(state) {
   find('strength').addEventListener('change', () => show(state, state.frame));
 }
 
-// All of the surfaces in their first and last frame is in the picture; where frames stand in a
-// strip, in all of these. Of classified ones the last frame: what the run came to.
+// All of each surface in its first and last frame is in its picture, in the middle; where frames
+// stand in a strip, in all of these. Of classified ones the last frame: what the run came to. They
+// share one scale, that of the one which needs most room.
 function aim(state, isFirst) {
-  const { header, sides, views: [view] } = state;
-  Object.assign(view.camera, CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
+  const { header, sides, views } = state;
+  const [{ camera, home }] = views;
   const isClassed = header.sides.some(({ classes }) => classes);
   const ends = header.strip.length ? header.strip : [0, lastFrame(state)];
   const shown = isClassed ? [lastFrame(state)] : ends;
-  const places = sides.flatMap(({ at }) => shown.flatMap(frame => {
-    const values = at('', frame);
-    return Array.from({ length: values.length / 3 }, (_, i) => vertexOf(values, i));
-  })).filter(([x]) => !Number.isNaN(x));
-  for (const about of header.sides) {
+  const distances = sides.map(({ at, moves }, i) => {
+    const places = (moves ? shown : [0]).flatMap(frame => {
+      const values = at('', frame);
+      return Array.from({ length: values.length / 3 }, (_, n) => vertexOf(values, n));
+    }).filter(([x]) => !Number.isNaN(x));
+    const about = header.sides[i];
     const { ground, origin, corners } = about;
     const triangles = hasCorners(state, about) ? corners.flat() : [];
     places.push(...ground ?? [], ...origin ? [origin] : [], ...triangles);
-  }
-  if (places.length) view.frame(places, isClassed ? FULL : FILLED);
-  if (isFirst) restoreCamera(view);
+    Object.assign(camera, CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
+    if (places.length) views[i].frame(places, isClassed ? FULL : FILLED);
+    views[i].centre = camera.centre;
+    return camera.distance;
+  });
+  camera.distance = home.distance = Math.max(...distances);
+  if (isFirst) restoreCamera(views[0]);
   else putCamera();
 }
 
@@ -318,8 +324,10 @@ function showSide(state, i, own, ink, mark) {
   const corners = hasCorners(state, about) && triangle;
   const classed = classedFrame(state, i, own);
   const isFlat = about.flat[own];
+  const straight = isFlat ? at('Lines', own) : []; // all zero where there are none
   const scene = { size, places, normals: normalsOf(places, size), lines: [],
-    colours: coloursOf(at('Shares', classed), header.scale), cells: isFlat ? 0 : CELLS };
+    colours: coloursOf(at('Shares', classed), header.scale),
+    cells: straight.some(Boolean) ? 0 : CELLS };
   if (corners) {
     addTriangle(scene, corners, ink, 0.16, 0.3);
     scene.shadow = isFlat ? 0 : shadowOn(ink);
@@ -327,13 +335,14 @@ function showSide(state, i, own, ink, mark) {
   if (about.ground) addGround(scene, about, ink);
   const edges = edgeOf(size).filter(ends => !ends.some(n => Number.isNaN(places[3 * n])));
   const edge = edges.flat().flatMap(n => vertexOf(places, n));
-  const straight = isFlat ? follow(at('Lines', own)) : [];
-  scene.lines.push({ segments: straight, wide: 1.2, colour: FLAT_INK },
+  scene.lines.push({ segments: follow(straight), wide: 1.2, colour: FLAT_INK },
     { segments: edge, wide: 1.6, colour: EDGE_INK });
   const cuts = at('Cuts', own);
   const zeros = cuts ? known(cuts, 6) : signChanges(at('Signed', classed), size, places, 3);
-  if (about.cut) addCut(scene, zeros);
-  else scene.lines.push({ segments: zeros, wide: 2.2, colour: POINT_INK, near: 0.002 });
+  if (about.cut) addCut(scene, zeros, about.classes ? 5 : undefined); // beside many points
+  else if (about.lined) {
+    scene.lines.push({ segments: zeros, wide: 2.2, colour: POINT_INK, near: 0.002 });
+  }
   const marked = mark ? vertexOf(places, mark[0] * size + mark[1]) : [NaN];
   const isMarked = !Number.isNaN(marked[0]);
   if (about.classes) {
@@ -436,8 +445,8 @@ function addGround(scene, { ground, origin }, ink) {
   };
   const rays = ground.flatMap(corner => [...corner, ...origin]);
   const dot = [...origin, ...plus(origin, [0, 0, 0.01])];
-  const pulls = pullsOf(from, places, size);
-  lines.push({ segments: pulls, wide: 1.6, colour: ink, alpha: 0.6, hidden: 0.2 },
+  const pulls = pullsOf(from, places, size, 4); // more of them hide the surface
+  lines.push({ segments: pulls, wide: 1.4, colour: ink, alpha: 0.45, hidden: 0.15 },
     { segments: rays, wide: 1, colour: ACCENT, alpha: 0.35, hidden: 0.15 },
     { segments: dot, wide: 8, colour: ACCENT, hidden: 0.5 });
 }

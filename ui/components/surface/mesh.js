@@ -82,11 +82,11 @@ const PULLED = 6; // parts of a side, at whose ends arrows stand
 const ARROW = 0.05; // length of an arrow's head, at most
 
 // Arrows from where points of the flat surface are, `from(i)`, to where a gate has pulled them.
-function pullsOf(from, places, size) {
-  const step = (size - 1) / PULLED;
+function pullsOf(from, places, size, parts = PULLED) {
+  const step = (size - 1) / parts;
   const segments = [];
-  for (let n = 0; n < (PULLED + 1) ** 2; n += 1) {
-    const [row, column] = [Math.floor(n / (PULLED + 1)), n % (PULLED + 1)];
+  for (let n = 0; n < (parts + 1) ** 2; n += 1) {
+    const [row, column] = [Math.floor(n / (parts + 1)), n % (parts + 1)];
     const i = Math.round(row * step) * size + Math.round(column * step);
     const [start, tip] = [from(i), vertexOf(places, i)];
     const way = minus(tip, start);

@@ -114,7 +114,8 @@ function paintView(view, ratio = Math.min(devicePixelRatio || 1, LARGEST_RATIO))
   const sizes = [width, height].map(length => Math.round(ratio * length));
   if (canvas.width !== sizes[0]) [canvas.width] = sizes;
   if (canvas.height !== sizes[1]) [, canvas.height] = sizes;
-  view.lens = lensOf(view.camera, width, height, ratio);
+  const { camera, centre = camera.centre } = view; // which linked views have of their own
+  view.lens = lensOf({ ...camera, centre }, width, height, ratio);
   view.painter.paint(scene, view.lens);
   countDrawing(canvas);
   view.onPaint();
