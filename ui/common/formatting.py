@@ -99,7 +99,7 @@ def exact_text(total: Integral | None) -> str:
 
 
 def figures(number: float, count: int = 3) -> str:
-    """Format ``number`` to ``count`` figures, zeros included; long ones with a power of ten."""
+    """Format ``number`` to ``count`` figures, with zeros from 1 on; long ones as powers of ten."""
     if 1 <= abs(number) < 1e5:
         return f"{number:.{max(0, count - 1 - math.floor(math.log10(abs(number))))}f}"
     digits, _, power = f"{number:.{count}g}".partition("e")
