@@ -372,7 +372,7 @@ def picture_of(
         sides.append(Side(
             f"{TITLES[name]} · seed {run.task.seeds[member]}", TITLES[name], own.values,
             np.full(empty.shape, 0.5) if field is None else scale_share(field, scale),
-            frames.margin, empty if field is None else field, np.zeros_like(empty),
+            frames.margin, empty if field is None else field, np.zeros_like(empty[:1]),
             [own.corners is not None] * len(empty), own.corners, own.lines,
             read={"K": k} if by_class and k is not None else {}, classified=drawn,
         ))  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ui.drawing.colours import ColourScale
-from ui.drawing.lines import lifted, plane_lines, segments
+from ui.drawing.lines import lifted, plane_lines
 
 TURNS, RISES = np.radians(np.arange(0, 360, 15)), np.radians([25, 35, 45])  # of the first view
 PICTURE = 32  # pixels each way of the image in which visible area is counted
@@ -153,6 +153,14 @@ def straight_segments(
 
 
 def segments_on(chart: np.ndarray, axis: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Segments (S, 2, 3), at least one, on the ``drawn`` surface of lines (M, 2) of its chart."""
-    found = segments(lifted(chart, axis, drawn[None])[0])
-    return found if len(found) else NO_SEGMENTS[0]
+    """Segments (S, 2, 3), at least one, on the ``drawn`` surface of lines (M, 2) of its chart.
+
+    The lines are straight there, though they may run to and fro: one segment has all of a piece.
+    """
+    lines, found = lifted(chart, axis, drawn[None])[0], list[np.ndarray]()
+    for piece in np.split(lines, np.flatnonzero(np.isnan(lines[:, 0]))):
+        points = piece[np.isfinite(piece[:, 0])]
+        if len(points):
+            along = points[:, np.ptp(points, axis=0).argmax()]
+            found.append(points[[along.argmin(), along.argmax()]])
+    return np.stack(found) if found else NO_SEGMENTS[0]

@@ -7,7 +7,15 @@ import pytest
 import torch
 
 from tests.pairs import small_pair
-from ui.drawing.lines import barycentric, grid_lines, lifted, plane_lines, zero_curve
+from ui.drawing.first_view import segments_on
+from ui.drawing.lines import (
+    barycentric,
+    grid_lines,
+    lifted,
+    plane_lines,
+    segments,
+    zero_curve,
+)
 
 AXIS = np.linspace(-1, 1, 21)
 
@@ -54,6 +62,22 @@ def test_lines_of_the_plane_are_straight_where_the_gate_is_out_and_bend_where_it
     # The mesh cuts corners: within a cell the sheet is not the mesh, to second order.
     assert max(bend(flat[piece]) for piece in pieces) < 2e-2
     assert max(bend(bent[piece]) for piece in pieces) > 5e-2
+
+
+def test_a_line_that_is_straight_on_a_folded_sheet_is_one_segment():
+    """It has the points of all cells that the line crosses, and no others."""
+    u, v = np.meshgrid(AXIS, AXIS)
+    shares = np.stack([u * u - 0.4 * v, v * v + 0.3 * u * v], -1)  # covers parts four times
+    sheet = shares @ np.random.default_rng(0).normal(size=(2, 3)) + 1
+    chart = plane_lines(sheet, AXIS)
+    cells, joined = segments(lifted(chart, AXIS, sheet[None])[0]), segments_on(chart, AXIS, sheet)
+    assert len(joined) == np.isnan(chart[:, 0]).sum() < len(cells) / 10
+    assert {*map(tuple, joined.reshape(-1, 3))} < {*map(tuple, cells.reshape(-1, 3))}
+    starts, ways = joined[:, 0], joined[:, 1] - joined[:, 0]
+    along = np.einsum("nsd,sd->ns", cells.reshape(-1, 1, 3) - starts, ways) / (ways**2).sum(-1)
+    nearest = starts + along.clip(0, 1)[..., None] * ways
+    apart = np.linalg.norm(cells.reshape(-1, 1, 3) - nearest, axis=-1).min(1)
+    np.testing.assert_allclose(apart, 0, atol=1e-9)
 
 
 def test_barycentric_shares_add_up_to_one_and_rebuild_the_point():
