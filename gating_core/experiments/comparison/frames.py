@@ -32,6 +32,7 @@ DRAWN_POINTS = 150  # training points at most, and as many test points
 MOST_FRAMES = 48  # so that all frames together stay below 8 MB
 FEWEST_FRAMES = 8
 FRAMES_COST = 2.5e8  # of `cost` times points and frames: about half a second
+BLOCK_COST = 1e6  # the same, of points that are evaluated together: they stay in the cache
 
 
 # --- Versions of a model --------------------------------------------------------------------------
@@ -229,9 +230,11 @@ def sample_steps(
     frames = sample(model, square_grid(FRAME_GRID), points)
     if size is None:
         return frames
-    finer = square_grid(size)
-    logits = model.read_out(model.attention(finer.points)).unflatten(1, tuple(finer.weights.shape))
-    return replace(frames, fine_logits=logits.numpy().astype(np.float32))
+    block = max(int(BLOCK_COST / (cost(config) * len(model.weight))), 2)
+    parts = square_grid(size).points.split(block)
+    # Points last: see `gating_core.points_last`.
+    logits = torch.cat([model(part.T.contiguous().T).float() for part in parts], 1)
+    return replace(frames, fine_logits=logits.unflatten(1, (size, size)).numpy())
 
 
 # --- Boundaries -----------------------------------------------------------------------------------
