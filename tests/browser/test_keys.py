@@ -226,14 +226,14 @@ def test_a_click_on_the_surface_marks_a_point_whose_numbers_stand_below(desk, se
     box = desk.locator(".gc-keys-space").bounding_box()
     place = desk.evaluate("""() => {
       const { view, surface } = document.querySelector('.gc-keys').__gc;
-      const middle = 41 * 30 + 20;
-      return view.project(surface.places.slice(3 * middle, 3 * middle + 3));
+      const inside = 41 * 10 + 25;  // of the outline, too: at its edge a rounded pixel misses
+      return view.project(surface.places.slice(3 * inside, 3 * inside + 3));
     }""")
     desk.mouse.click(box["x"] + place[0], box["y"] + place[1])
     desk.wait_for_url(lambda url: "at=" in url)
     settle(desk)
     u, v = json.loads("[" + desk.url.split("at=")[1].split("&")[0].replace("%2C", ",") + "]")
-    assert (u, v) == pytest.approx((0.0, 0.5), abs=0.03)
+    assert (u, v) == pytest.approx((0.25, -0.5), abs=0.01)
     found = four_key_curvature(FIRST.keys, FIRST.biases, FIRST.values, [[u, v]]).gaussian.item()
     assert f"K = {found:.3g}" in desk.locator(".gc-keys-point").inner_text()
     assert f"K by the closed form: {found:.4f}"[:-2] in desk.inner_text("body")
