@@ -21,7 +21,8 @@ AT_POINT = f"""([x, y, strength]) => {TREE}?.x[0] === x && {TREE}.x[1] === y
   && {TREE}.strength === strength"""
 ENTRY = f"""() => {{
   const {{ value, outside, heads }} = {TREE}.entry;
-  const terms = heads.map(head => head.experts.map(expert => expert.tokens.map(part => part.term)));
+  const terms = heads.map(head => head.experts.map(({{ projection, gate, tokens }}) =>
+    tokens.map(({{ routed }}) => outside * projection * gate * routed)));
   return {{ value, outside, terms }};
 }}"""
 BOX = "document.querySelector('.gc-gate-box')"

@@ -53,9 +53,9 @@ def draw() -> None:
         tree(
             key=TREE,
             label=entry_alt(model, entry, channel),
-            hint=f"{gate}From the left: an expert’s value of every token, times attention, added"
-            " up; experts add up to the output. Thick: large. Green: positive. Violet, dashed:"
-            " negative. Point at an expert to follow it, drag x to move the input.",
+            hint=f"{gate}From the tokens on, every number multiplies; a branch is as thick, on a"
+            " phone a bar as long, as the product so far. Violet, dashed: negative. Point at an"
+            " expert to follow it, or drag x.",
             name=f"Y[{channel}]",
             numbers=browser_numbers(model, channel),
             strength=model.strength,

@@ -10,8 +10,8 @@ const affine = ([constant, first, second], [u, v]) => (Array.isArray(constant)
   ? constant.map((part, i) => affine([part, first[i], second[i]], [u, v]))
   : constant + u * first + v * second);
 
-// { value, outside, heads: [{ sum, experts: [{ sum, projection, gate,
-//   tokens: [{ term, weight, ungated, gate, gives }] }] }] }
+// { value, outside, heads: [{ sum, experts: [{ mixed, sum, projection, gate,
+//   tokens: [{ gives, gate, weight, ungated, routed }] }] }] }; a gate at G5 multiplies the value alone
 function entryOf(data, x, strength) {
   const { gate, channel } = data;
   const [values, queries, keys] = ['values', 'queries', 'keys'].map(name => affine(data[name], x));
@@ -31,15 +31,16 @@ function entryOf(data, x, strength) {
       const [projection, own] = [data.projection[h][c][channel], factor('G1', 0, h, c)];
       const parts = tokens.map((gives, token) => {
         const inner = factor('G2', token, h, c);
-        const term = outside * projection * own * weights[token] * inner * gives[c];
         const [weight, without] = [weights[token], ungated[token]];
-        return { term, weight, ungated: without, gate: inner, gives: gives[c] };
+        const routed = weight * inner * gives[c];
+        return { gives: gives[c], gate: inner, weight, ungated: without, routed };
       });
-      return { sum: sum(parts.map(({ term }) => term)), projection, gate: own, tokens: parts };
+      const mixed = sum(parts.map(({ routed }) => routed));
+      return { mixed, sum: projection * own * mixed, projection, gate: own, tokens: parts };
     });
     return { sum: sum(experts.map(each => each.sum)), experts };
   });
-  return { value: sum(heads.map(head => head.sum)), outside, heads };
+  return { value: outside * sum(heads.map(head => head.sum)), outside, heads };
 }
 
 function softmax(scores) {

@@ -25,20 +25,21 @@ function numberText(value) {
 
 const nameOf = (h, c) => `${h + 1}.${c + 1}`; // of an expert, as in the link
 
-// The largest sizes of tokens' terms and of everything, for all inputs of the square.
+// The largest size of a token's number and of any sum, for all inputs of the square.
 function largest(data) {
-  let [term, all] = [0, 0];
+  let [token, all] = [0, 0];
   const inputs = SAMPLED.flatMap(u => SAMPLED.map(v => [u, v]));
   for (const strength of data.gate ? [0, data.strength, 1] : [0]) {
     for (const { value, heads } of inputs.map(input => entryOf(data, input, strength))) {
       const experts = heads.flatMap(head => head.experts);
-      const sums = [...heads, ...experts].map(part => Math.abs(part.sum));
-      const terms = experts.flatMap(expert => expert.tokens.map(part => Math.abs(part.term)));
-      all = Math.max(all, Math.abs(value), ...sums);
-      term = Math.max(term, ...terms);
+      const sums = [value, ...[...heads, ...experts].map(part => part.sum)];
+      const parts = experts.flatMap(expert => expert.tokens.flatMap(part =>
+        [part.gives, part.gate * part.gives]));
+      all = Math.max(all, ...sums.map(Math.abs));
+      token = Math.max(token, ...parts.map(Math.abs));
     }
   }
-  return { term, all: Math.max(all, term) || 1 };
+  return { token: token || 1, all: Math.max(all, token) || 1 };
 }
 
 // A drawing in progress: what is added has an `update`, called with every new entry.
@@ -62,16 +63,9 @@ function pen(svg) {
   return { svg, updates, add, text, branch };
 }
 
-// A branch does not run through the texts on it: it has gaps there.
 function curve(x1, y1, x2, y2) {
   const middle = (x1 + x2) / 2;
   return `M${x1} ${y1} C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
-}
-
-function level(y, from, to, texts) {
-  const starts = [from, ...texts.map(([x, gap]) => x + gap)];
-  const ends = [...texts.map(([x, gap]) => x - gap), to];
-  return starts.map((x, n) => (x < ends[n] ? `M${x} ${y}H${ends[n]}` : '')).join('');
 }
 
 // A group for the expert (h, c): it is hovered, focused and clicked as one.
@@ -95,7 +89,7 @@ function drawWide(draw, data, width, room) {
   const row = Math.max(ROW.least, Math.min(ROW.most, (room - TITLES - gaps) / leaves));
   const [small, gap] = row < 15 ? ['gc-small', GAP.small] : ['', GAP.number];
   const most = largest(data);
-  const scale = Math.min(WIDEST / most.all, 1.3 * row / most.term);
+  const scale = Math.min(WIDEST / most.all, 1.2 * row / most.token);
   const across = share => share * (width - 150) + 92;
   const x = { gives: across(0), G2: across(0.1), weight: across(0.21), mixed: across(0.35),
     G1: across(0.46), out: across(0.58), head: across(0.74), all: across(0.86), G5: across(0.94),
@@ -106,10 +100,13 @@ function drawWide(draw, data, width, room) {
     size => ({ d, 'stroke-width': Math.max(0.75, scale * size) }));
   const number = (parent, at, y, value, kind = small) =>
     draw.text(parent, at, y, 'middle', kind, entry => numberText(value(entry)));
-  // Of the gate, where it is in this place: its number, and the gap that that needs.
-  const gapAt = name => (place === name ? [[x[name], gap]] : []);
-  const gate = (name, parent, y, value, kind = small) => {
-    if (place === name) number(parent, x[name], y, value, `gc-gate-value ${kind}`);
+  // A level branch; the gate with this name, where it is in this place, parts it with its number.
+  const level = (parent, y, from, to, after, name, before, factor) => {
+    const piece = (x1, x2, value) => branch(parent, `M${x1} ${y}H${x2}`, value);
+    if (place !== name) return piece(from, to, after);
+    piece(from, x[name] - gap, before);
+    piece(x[name] + gap, to, after);
+    return number(parent, x[name], y, factor, `gc-gate-value ${small}`);
   };
   const band = { x: x.weight - BOX.half, width: 2 * BOX.half, height: height - HEAD_GAP - BOX.top };
   svg.append(make('rect', { ...band, y: BOX.top, rx: 6, class: 'gc-router' }));
@@ -131,31 +128,32 @@ function drawWide(draw, data, width, room) {
       const y = top + tall / 2;
       const box = { x: 0, y: top - EXPERT_GAP / 2, width: x.head, height: tall + EXPERT_GAP };
       const group = expertGroup(draw, h, c, box);
-      const outwards = level(y, x.mixed + GAP.name, x.out - gap, gapAt('G1'));
-      branch(group, outwards + curve(x.out + gap, y, x.head - GAP.head, headY),
-        entry => expert(entry).sum);
+      level(group, y, x.mixed + GAP.name, x.out - gap,
+        entry => expert(entry).gate * expert(entry).mixed,
+        'G1', entry => expert(entry).mixed, entry => expert(entry).gate);
+      branch(group, curve(x.out + gap, y, x.head - GAP.head, headY), entry => expert(entry).sum);
       for (let t = 0; t < tokens; t += 1) {
         const leaf = top + (t + 0.5) * row;
         const part = entry => expert(entry).tokens[t];
-        const inwards = level(leaf, x.gives, x.weight - BOX.half, gapAt('G2'));
-        branch(group, inwards + curve(x.weight + BOX.half, leaf, x.mixed - GAP.name, y),
-          entry => part(entry).term);
+        level(group, leaf, x.gives, x.weight - BOX.half,
+          entry => part(entry).gate * part(entry).gives,
+          'G2', entry => part(entry).gives, entry => part(entry).gate);
+        branch(group, curve(x.weight + BOX.half, leaf, x.mixed - GAP.name, y),
+          entry => part(entry).routed);
         draw.text(group, 0, leaf, 'start', `gc-title ${small}`, () => `token ${t + 1}`);
         draw.text(group, x.gives - 5, leaf, 'end', small, entry => numberText(part(entry).gives));
         number(group, x.weight, leaf, entry => part(entry).weight, `gc-routes ${small}`);
-        gate('G2', group, leaf, entry => part(entry).gate);
       }
       draw.text(group, x.mixed, y, 'middle', `gc-name ${small}`, () => `expert ${nameOf(h, c)}`);
       number(group, x.out, y, entry => expert(entry).projection);
-      gate('G1', group, y, entry => expert(entry).gate);
       top += tall + EXPERT_GAP;
     }
     number(svg, x.head, headY, entry => own(entry).sum, 'gc-strong');
     top += HEAD_GAP;
   }
   draw.text(svg, x.all, middle, 'middle', 'gc-strong', () => '+');
-  branch(svg, level(middle, x.all + GAP.sum, x.entry, gapAt('G5')), entry => entry.value);
-  gate('G5', svg, middle, entry => entry.outside, '');
+  level(svg, middle, x.all + GAP.sum, x.entry, entry => entry.value,
+    'G5', entry => sum(entry.heads.map(head => head.sum)), entry => entry.outside);
   draw.text(svg, x.entry + 4, middle, 'start', 'gc-strong', entry => numberText(entry.value));
   const span = place === 'G5' ? [middle - 30, middle + 30] : [BOX.top, height - HEAD_GAP];
   return { height, box: x[place] && { x: x[place], span } };
@@ -195,7 +193,7 @@ function drawNarrow(draw, data, width) {
           const { weight, gate: inner, gives } = expert(entry).tokens[t];
           const factors = `${numberText(weight)}${gate('G2', inner)} × ${numberText(gives)}`;
           return `token ${t + 1}: ${alpha} ${factors}`;
-        }, entry => expert(entry).tokens[t].term);
+        }, entry => expert(entry).tokens[t].routed);
       });
     });
   });

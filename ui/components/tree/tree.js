@@ -4,7 +4,7 @@
 // { place, kind, logits, title } or null, strength, point, expert, spare, heard } and receives
 // "left" with { point, strength, expert, serial }.
 
-const LEAST_HEIGHT = 250; // pixels
+const LEAST_HEIGHT = 310; // pixels
 const ROOT_PIXELS = 16; // of the page's type; in present mode it is larger, and the tree with it
 const INPUT = { side: 240, unit: 95, centre: [131, 115] }; // pixels of the square in tree.html
 const STEP = 1 / 20; // of an arrow key
@@ -156,7 +156,8 @@ function moveBox(box, place, title) {
 
 function sumText({ data, entry }) {
   const heads = entry.heads.map(head => numberText(head.sum)).join(' + ').replaceAll('+ −', '− ');
-  return `${data.name} = ${heads} ≈ ${numberText(entry.value)}`;
+  const all = data.gate?.place === 'G5' ? `${numberText(entry.outside)} · (${heads})` : heads;
+  return `${data.name} = ${all} ≈ ${numberText(entry.value)}`;
 }
 
 function formulaLines({ data, entry, x }, expert) {
@@ -172,8 +173,7 @@ function formulaLines({ data, entry, x }, expert) {
   const ungated = own.tokens.map(part => numberText(part.ungated)).join(', ');
   const routed = ROUTING.includes(place) ? ` Without the gate, α would be ${ungated}.` : '';
   const vector = numbers => `(${numbers.map(numberText).join(', ')})`;
-  const gates = `${gate('G1', own.gate)}${gate('G5', entry.outside)}`;
-  const factors = `Wₒ ${numberText(own.projection)}${gates}`;
+  const factors = `Wₒ ${numberText(own.projection)}${gate('G1', own.gate)}`;
   const first = affine(data.tokens, x)[0];
   return [
     line(strong(`Expert ${c + 1} of head ${h + 1}: `), `${factors} × [${tokens}] = `,
