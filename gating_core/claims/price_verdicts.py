@@ -379,10 +379,12 @@ def judge_gate(gate: str, study: PriceStudy) -> Verdict:
         }
         for row in rows
     ]  # fmt: skip
+    without = counts[NOT_NEEDED]
+    rest = len(rows) - counts[NEEDED] - without
     brief = Brief(
         f"{counts[NEEDED]} of {len(rows)}",
-        f"cases need it. {counts[NOT_NEEDED]} do without it.",
-        [Mark(0, counts[NEEDED])],
+        f"cases need it. {without} do without it, {rest} show neither.",
+        [Mark(0, x) for x in (counts[NEEDED], without, rest)],
         len(rows),
         answer="" if counts[NEEDED] else "not shown",
     )

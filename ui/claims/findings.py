@@ -51,7 +51,6 @@ def draw() -> tuple[Source, JudgedStudy]:
     )
     source, judged, note = shared.fetch(choice)
     key = f"{section('claims', 'pictures')} {rows_text(judged, bundled=not source.path)}"
-    st.markdown(f":small[{key}]")
     claim = link_value("claim", lambda text: text if text in judged.claims else None, "", "none")
     saved, found = c.Charts("claims"), judged.claims.values()
     saved.tables["findings"] = {
@@ -82,6 +81,7 @@ def draw() -> tuple[Source, JudgedStudy]:
             if row.open:
                 with row:
                     draw_claim(saved, source, judged, x)
+        st.markdown(f":small[{key}]")
     saved.offer()
     offered().charts[f"{LIVE if source.path else BUNDLED} rows"] = Rows(source)
     return source, judged
