@@ -99,11 +99,11 @@ def exact_text(total: Integral | None) -> str:
 
 
 def figures(number: float, count: int = 3) -> str:
-    """Format ``number`` to ``count`` figures, with zeros from 1 on; long ones as powers of ten."""
-    if 1 <= abs(number) < 1e5:
-        return f"{number:.{max(0, count - 1 - math.floor(math.log10(abs(number))))}f}"
-    digits, _, power = f"{number:.{count}g}".partition("e")
-    return f"{digits}e{int(power)}" if power else digits
+    """Format ``number`` to ``count`` figures, with zeros; long ones as powers of ten."""
+    digits, _, power = f"{number:.{count - 1}e}".partition("e")
+    if -5 < int(power or 0) < 5:
+        return f"{number:.{max(0, count - 1 - int(power or 0)) if number else 0}f}"
+    return f"{digits}e{int(power)}"
 
 
 def rough(number: float) -> str:

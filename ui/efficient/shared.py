@@ -267,7 +267,7 @@ def effect_text(
     means = [loss_difference(*losses, counts).mean for losses in (plain, gated)]
     share = f"{percent(means[1] / means[0])} as much, " if means[1] > 0 else ""
     costs = (
-        f"{what} costs {share}{loss_text(means[1])} instead of {loss_text(means[0])} nats per"
+        f"{what} costs {share}{figures(means[1], 2)} instead of {figures(means[0], 2)} nats per"
         " character"
     )
     change = loss_difference(gated[0] - gated[1], plain[0] - plain[1], counts)
@@ -280,20 +280,10 @@ def effect_text(
         f"More with this gate: {costs}.",
     ).replace("-0", "−0")
     return says, (
-        f"Δ loss of {how}: {signed(means[0])} nats per character without a gate,"
-        f" {signed(means[1])} with {gate}, difference {plus_minus(change.mean, change.half_width)}"
+        f"Δ loss of {how} with {gate}, less that without a gate:"
+        f" {plus_minus(change.mean, change.half_width)} nats per character"
         f" ({len(change.by_seed)} seeds, 95 % interval over seeds and texts)."
     )
-
-
-def loss_text(number: float) -> str:
-    """Format a loss to two figures, and five decimals at most."""
-    return f"{number:#.2g}" if abs(number) >= 1e-4 else f"{number:.5f}"
-
-
-def signed(number: float) -> str:
-    """Format a number with a minus sign."""
-    return figures(number).replace("-", "−")
 
 
 def loss_line(

@@ -177,8 +177,10 @@ def test_shares_that_rounding_has_moved(share, text):
 
 
 @pytest.mark.parametrize(
-    ("x", "text"), [(4.1e40, "4.1e40"), (7976.2, "7976"), (1.5, "1.50"), (-2e-7, "-2e-7"), (0, "0")]
-)
+    ("x", "text"),
+    [(4.1e40, "4.10e40"), (7976.2, "7976"), (9.996, "10.0"), (0.03, "0.0300"), (-2e-7, "-2.00e-7"),
+     (0, "0"), (math.nan, "nan")],
+)  # fmt: skip
 def test_numbers_with_all_their_figures(x, text):
     assert formatting.figures(x) == text
 
@@ -234,7 +236,7 @@ def test_a_settled_total_that_is_not_sure_says_so(total, flat, text):
         (integral(1.18268, 0.00061), False, "1.18"),
         (integral(18.3, 0.45), False, "18"),  # an error of 0.45 leaves no tenth
         (integral(0.0517, 0.0008), False, "0.052"),
-        (integral(9.996, 0.001), False, "10.00"),
+        (integral(9.996, 0.001), False, "10.0"),
         (integral(7.0, 0.5), False, "7.0 ± 0.5"),
         (integral(4.21, 0.02, False), False, "at least 4.21 ± 0.02"),
         (integral(4.21, 0.001), True, "0"),
