@@ -102,7 +102,12 @@ def draw() -> None:
             return
     charts = c.Charts("depth")
     surface = replayed(stack, trained)
-    draw_finding(stack_text(surface))
+    says = stack_text(surface)
+    if trained is not None:
+        curve = trained.results[stack.regime].curves["total"]
+        ends = map(common.rough, curve.band[:, curve.depths == stack.layers].flat)
+        says += f" Half of {SEEDS} seeds end at {' to '.join(ends)}."
+    draw_finding(says)
     with first:
         layer = draw_replay(stack, surface, is_charted=True) + 1
     with fold:

@@ -65,8 +65,8 @@ def table(rows: Sequence[OverviewRow]) -> str:
     """Return the table of gates as HTML: differences from no gate, each with its interval."""
     base, gates = split(rows)
     heads = "".join(
-        f'<th scope="col">{column.heading}<small>no gate {shown(base, name)}<br>'
-        f"{'lower is better' if column.goal else 'neither better nor worse'}</small></th>"
+        f'<th scope="col">{column.heading}<em>no gate {shown(base, name)}</em>'
+        f"<small>{'lower is better' if column.goal else 'neither better nor worse'}</small></th>"
         for name, column in COLUMNS.items()
     )
     ends = {
@@ -77,7 +77,8 @@ def table(rows: Sequence[OverviewRow]) -> str:
     for row in gates:
         cells = "".join(cell(rows, row, name, ends[name]) for name in COLUMNS)
         cost = "<br>".join(f"{name} {text}" for name, text in costs(row, base).items())
-        lines.append(f'<tr><th scope="row">{ROWS[row.name]}</th>{cells}<td>{cost}</td></tr>')
+        cells += f'<td data-gate="{ROWS[row.name]}">{cost}</td>'
+        lines.append(f'<tr><th scope="row">{ROWS[row.name]}</th>{cells}</tr>')
     return f"<table>{''.join(lines)}</table>"
 
 
@@ -93,7 +94,8 @@ def cell(rows: Sequence[OverviewRow], row: OverviewRow, name: str, end: float) -
     if not sign and (change.low > 0 or change.high < 0):
         word = "not after correction"
     text = difference_text(change, column.digits, column.scale)
-    return f'<td class="{kind}"><i style="{style}"></i><b>{word}</b> {text}</td>'
+    picture = f'<i style="{style}"></i>'
+    return f'<td class="{kind}" data-gate="{ROWS[row.name]}">{picture}<b>{word}</b> {text}</td>'
 
 
 def split(rows: Sequence[OverviewRow]) -> tuple[OverviewRow, list[OverviewRow]]:
