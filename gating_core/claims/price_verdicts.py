@@ -380,11 +380,11 @@ def judge_gate(gate: str, study: PriceStudy) -> Verdict:
         for row in rows
     ]  # fmt: skip
     without = counts[NOT_NEEDED]
-    rest = len(rows) - counts[NEEDED] - without
+    neither = len(rows) - counts[NEEDED] - without
     brief = Brief(
         f"{counts[NEEDED]} of {len(rows)}",
-        f"cases need it. {without} do without it, {rest} show neither.",
-        [Mark(0, x) for x in (counts[NEEDED], without, rest)],
+        f"cases need it. {without} do without it, {neither} show neither.",
+        [Mark(0, x) for x in (counts[NEEDED], without, neither)],
         len(rows),
         answer="" if counts[NEEDED] else "not shown",
     )
