@@ -362,7 +362,7 @@ def picture_of(
         shown = ~data.tested | view.tested
         fine = frames.fine_logits
         drawn = Classified(
-            own.places[:, shown], data.points[shown], data.labels[shown], data.tested[shown],
+            data.points[shown], data.labels[shown], data.tested[shown],
             own.planes, [palette.POINT_COLOURS[index] for index in data.colours], own.cuts,
             None if fine is None or not by_class else scale_share(
                 class_colours(fine, view.discrete), scale),
@@ -429,8 +429,6 @@ def verdicts(
         if side is not None and side.flat_cuts is not None:
             how = "straight" if side.corners is not None else "flat"
             bold = f"One {how} cut: {side.flat_cuts[index]} · {bold}"
-        if side is not None and side.spanned is not None and not np.isnan(side.spanned[index]):
-            rest.append(f"spans {percent(float(side.spanned[index]))} of the convex hull")
         if unknown is not None and unknown[index]:
             rest.append(f"K is not known at {percent(float(unknown[index]))} of the points")
         told.append((bold[:1].upper() + bold[1:], " · ".join(rest), digits))
@@ -445,15 +443,12 @@ def divergence_text(run: TrainedRun) -> str:
 
 def note_text(run: TrainedRun, view: BoundaryView, picture: Picture) -> str:
     """Say what is drawn."""
-    counts = run.task.train_points.shape[1], run.task.test_points.shape[1]
     points = f"Filled: training points{', open: test points' if view.tested else ''}"
-    if max(counts) > comparison.DRAWN_POINTS:
-        train, test = (f"{min(count, comparison.DRAWN_POINTS)} of {count}" for count in counts)
-        points += f" ({train} and {test} are drawn)"
-    parts = [points, "black: decision boundary"]
-    data = [side.classified for side in picture.pair.sides]
-    if any(x is not None and np.isfinite(x.planes).any() for x in data):
+    parts, sides = [points, "black: decision boundary"], picture.pair.sides
+    if any(x.classified is not None and np.isfinite(x.classified.planes).any() for x in sides):
         parts.append("grey: the classifier's plane")
+    if any(x.corners is not None for x in sides):
+        parts.append("triangle: the three values, between which all outputs lie")
     if view.paint == "curvature" and picture.pair.ends[0]:
         beyond = f"at the last step {formatting.beyond_text(picture.scale.beyond)}"
         parts += ["K < 0 to K > 0, asinh scale", beyond, "hatched: not known"]

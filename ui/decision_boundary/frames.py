@@ -2,8 +2,8 @@
 
 A worker samples each frame once, however often a run is drawn as it grows; the server places them.
 
-Shapes: T frames (snapshots of a run), R x C grid points, D model dimension, P data points, S
-segments. "left" and "right" are the sides on which the two variants stand.
+Shapes: T frames (snapshots of a run), R x C grid points, D model dimension, S segments.
+"left" and "right" are the sides on which the two variants stand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from gating_core.experiments.comparison import (
     DrawnData,
     Frame,
     TrainedRun,
-    covered_shares,
     cut_of,
     drawn_frames,
     fine_size,
@@ -37,6 +36,7 @@ from ui.drawing.lines import class_boundary, lifted, plane_lines, segments, stac
 SIDES = ("left", "right")
 PLANE_TOLERANCE = 0.01  # share of the largest margin, and of the points, that a plane may miss
 EYE = (0.0, np.radians(60))  # azimuth and elevation; each side is turned to be seen from there
+FLAT_EYES = -np.pi / 2 + 0.6 * np.array([-1, 1])  # a flat surface lies along a diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +46,13 @@ class Sampled:
     - ``straight``: by frame, lines of the chart (M, 2) that are straight on a flat surface.
     - ``borders``, ``fine_borders``: by frame, boundaries of more than two classes in the chart,
       from both grids.
-    - ``spanned`` (T,) and ``flat_cuts``: see `FilmSide`.
+    - ``flat_cuts``: see `FilmSide`.
     """
 
     frames: ClassifierFrames
     straight: tuple[np.ndarray, ...] | None
     borders: tuple[np.ndarray, ...] | None
     fine_borders: tuple[np.ndarray, ...] | None
-    spanned: np.ndarray | None
     flat_cuts: tuple[str, ...] | None
 
 
@@ -71,24 +70,20 @@ class FilmSide:
     """One variant in all frames: its ``frames``, and what is drawn of it.
 
     - ``points`` (T, R, C, 3): in the drawn axes; ``values``, the same in the picture.
-    - ``places`` (T, P, 3): the data points on the surface.
     - ``corners`` (T, 3, 3): the triangle of its values, where it lies in that.
     - ``lines`` (T, S, 2, 3): straight segments on a surface that lies in its triangle.
     - ``planes`` (T, 4): the classifier's, NaN where its plane is not one in the drawn axes.
     - ``cuts`` (T, S, 2, 3) and (T, S, 2, 2): boundaries of more than two classes.
-    - ``spanned`` (T,): the share of the convex hull of its values that a surface spans.
     - ``flat_cuts``: by frame, the cut of the classifier's plane in words, for two classes.
     """
 
     frames: ClassifierFrames
     points: np.ndarray
     values: np.ndarray
-    places: np.ndarray
     corners: np.ndarray | None
     lines: np.ndarray
     planes: np.ndarray
     cuts: tuple[np.ndarray, np.ndarray] | None
-    spanned: np.ndarray | None
     flat_cuts: tuple[str, ...] | None
 
 
@@ -125,7 +120,7 @@ def sampled(
         fine_borders = tuple(class_boundary(x, axis) for x in fine)
     else:
         cuts = tuple(cut_of(margin, data.axis).text for margin in frames.margin)
-    return Sampled(frames, straight, borders, fine_borders, covered_shares(frames), cuts)
+    return Sampled(frames, straight, borders, fine_borders, cuts)
 
 
 def sample_here(calls: Sequence[tuple[Any, ...]]) -> Sequence[Sampled]:
@@ -197,11 +192,15 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
     frames = own.frames
     points, corners = axes.project(frames.values), None
     normal, offset, honest = classifier_planes(frames, axes)
-    end, towards = points[upright], -np.pi / 2  # a flat one lies along the picture
+    end = points[upright]
     turn, parts = level(end, end)[1], [points.reshape(len(points), -1, 3)]
     if own.straight is not None and frames.averaged is not None:
         corners = axes.project(frames.averaged)
         parts.append(corners)
+        towards = FLAT_EYES[0]
+        if honest[upright]:  # the plane shows its broader side
+            eyes = [np.cos(FLAT_EYES), np.sin(FLAT_EYES), np.full(2, np.tan(EYE[1]))]
+            towards = FLAT_EYES[np.abs(normal[upright] @ turn @ eyes).argmax()]
     else:
         if honest[upright]:  # the third axis is the normal, and there is no mirror image
             turn = np.linalg.svd(normal[upright][:, None])[0][:, ::-1]
@@ -231,8 +230,7 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
         moved = unit * (np.einsum("td,td->t", normal, middle) + offset)
         found = np.column_stack([normal @ turn, moved])
         planes[honest] = (found / np.linalg.norm(normal, axis=-1, keepdims=True))[honest]
-    return FilmSide(frames, points, values, place(axes.project(frames.data_values)), corners, lines,
-                    planes, cuts, own.spanned, own.flat_cuts)  # fmt: skip
+    return FilmSide(frames, points, values, corners, lines, planes, cuts, own.flat_cuts)
 
 
 def classifier_planes(

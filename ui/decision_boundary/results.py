@@ -15,6 +15,7 @@ import streamlit as st
 
 from gating_core.experiments.comparison import (
     COMPARISONS,
+    DRAWN_POINTS,
     FRAME_GRID,
     LIMITS,
     Setting,
@@ -342,7 +343,7 @@ def draw_files(
         problem=problem,
     )
     charts.later = lambda: logs(shown)
-    charts.draw_footer(text("charts", grid=FRAME_GRID))
+    charts.draw_footer(text("charts", grid=FRAME_GRID, points=DRAWN_POINTS))
 
 
 def total_at(shown: Shown, name: str, member: int, index: int) -> Integral:

@@ -222,7 +222,6 @@ def _side(
         if flat[0]
         else NO_SEGMENTS,
         classified=Classified(
-            place.drawn(frames.data_values),
             data.points,
             data.labels,
             data.tested,

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from gating_core.attention.stack import Classifier
-from gating_core.experiments.comparison.frames import ClassifierFrames, strengths_model
+from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.experiments.measuring import affordable_integrals
 from gating_core.geometry.grid import square_grid
@@ -31,25 +31,10 @@ UNIT_TRIANGLE = 0.5  # area of a triangle in coordinates along its sides
 THINNEST_TRIANGLE = 1e-9  # breadth by length: a narrower one counts as a line
 
 
-def covered_shares(frames: ClassifierFrames) -> np.ndarray | None:
-    """(T,): the part of the triangle of values that the sheet covers; NaN where that is a line.
-
-    Overlapping folds count once. ``None`` unless the outputs are averages of three fixed vectors.
-    """
-    if frames.averaged is None or frames.averaged.shape[1] != 3:
-        return None
-    return np.array(
-        [
-            covered_share(values, corners)
-            for values, corners in zip(frames.values, frames.averaged, strict=True)
-        ]
-    )
-
-
 def covered_share(values: np.ndarray, corners: np.ndarray) -> float:
     """Compute the part of the triangle ``corners`` (3, D) that a flat sheet (R, C, D) covers.
 
-    NaN where the triangle is a line.
+    Overlapping folds count once. NaN where the triangle is a line.
     """
     sides = (corners[1:] - corners[0]).T
     extents = np.linalg.svd(sides, compute_uv=False)

@@ -58,9 +58,6 @@ def test_each_frame_is_drawn_in_one_unit_with_its_points_values_and_plane(name):
         unit = np.cbrt(np.linalg.det(turn))  # positive: no mirror image
         np.testing.assert_allclose(turn @ turn.T, unit**2 * np.eye(3), atol=1e-9)
         assert np.linalg.norm(np.ptp(own.values, (1, 2)), axis=-1).max() <= 2 + 1e-9
-        if frames.values.shape[-1] == 3:
-            there = (frames.data_values - mean[0][:, 0]) @ turn + mean[1][:, 0]
-            np.testing.assert_allclose(own.places, there, atol=1e-9)
         known = np.isfinite(own.planes).all(1)
         assert known.all() or frames.values.shape[-1] > 3 or run.setting.class_count > 2
         if known[-1] and own.corners is None:  # upwards is the final classifier's direction
@@ -169,7 +166,7 @@ def test_a_run_that_grows_is_sampled_frame_by_frame(task):
                     strict=True)  # fmt: skip
         for grown, whole in drawn:
             np.testing.assert_allclose(grown.frames.fine_logits, whole.frames.fine_logits, 1e-6)
-            for name in ("values", "places", "lines", "planes", "spanned"):
+            for name in ("values", "lines", "planes"):
                 own, other = (getattr(side, name) for side in (grown, whole))
                 assert (own is None) == (other is None)
                 if own is not None:

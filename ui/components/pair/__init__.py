@@ -32,7 +32,7 @@ class Map:
 
 @dataclass(frozen=True, eq=False)
 class Classified:
-    """The data points on one surface in F frames, or in one for all, and its classifier.
+    """The data points in the chart of one surface, and its classifier in F frames.
 
     P points. Of two classes the second is more likely where a . y + d > 0 for a row (a, d) of
     ``planes``; NaN where no plane is drawn. Of more, ``cuts`` are the boundaries: S segments on the
@@ -40,10 +40,9 @@ class Classified:
     and of the difference of two logits.
     """
 
-    places: np.ndarray  # (F, P, 3)
     chart: np.ndarray  # (P, 2): from -1 to 1
     labels: np.ndarray  # (P,)
-    tested: np.ndarray  # (P,): test points, which stand on the map alone
+    tested: np.ndarray  # (P,): test points, which are open
     planes: np.ndarray  # (F, 4)
     colours: Sequence[str]  # of the points, by class
     cuts: tuple[np.ndarray, np.ndarray] | None = None  # (F, S, 2, 3) and (F, S, 2, 2)
@@ -142,8 +141,7 @@ def packed_arrays(pair: Pair) -> wire.Packed:
             if side.second:
                 arrays |= {f"{name}Second": side.second[1]}
             if (data := side.classified) is not None:
-                arrays |= {f"{name}Points": data.places, f"{name}Chart": data.chart}
-                arrays |= {f"{name}Labels": data.labels.astype(np.uint8)}
+                arrays |= {f"{name}Chart": data.chart, f"{name}Labels": data.labels.astype("u1")}
                 arrays |= {f"{name}Tested": data.tested.astype(np.uint8)}
                 arrays |= {f"{name}Planes": data.planes}
                 if data.cuts is not None:

@@ -314,7 +314,7 @@ const classedFrame = ({ header, frame }, i, own) =>
 
 function showSide(state, i, own, ink, mark) {
   const { header, size } = state;
-  const [about, { side, at, all, moves }, view] = [header.sides[i], state.sides[i], state.views[i]];
+  const [about, { side, at }, view] = [header.sides[i], state.sides[i], state.views[i]];
   const frame = header.whole ? Math.round(state.frame) : state.frame;
   const dragged = i === 0 && state.corners;
   const follow = values =>
@@ -339,7 +339,7 @@ function showSide(state, i, own, ink, mark) {
     { segments: edge, wide: 1.6, colour: EDGE_INK });
   const cuts = at('Cuts', own);
   const zeros = cuts ? known(cuts, 6) : signChanges(at('Signed', classed), size, places, 3);
-  if (about.cut) addCut(scene, zeros, about.classes ? 5 : undefined); // beside many points
+  if (about.cut) addCut(scene, zeros, about.classes ? 5 : undefined);
   else if (about.lined) {
     scene.lines.push({ segments: zeros, wide: 2.2, colour: POINT_INK, near: 0.002 });
   }
@@ -347,12 +347,10 @@ function showSide(state, i, own, ink, mark) {
   const isMarked = !Number.isNaN(marked[0]);
   if (about.classes) {
     const plane = addPlane(scene, [...at('Planes', classed)], zeros, isFlat && corners,
-      state.planes[side], ink);
+      state.planes[side], about.classes, ink);
     state.planes[side] = plane;
-    scene.points = dataPoints(at('Points', moves ? frame : 0), all, about.classes,
-      view.canvas.clientWidth);
-    if (isMarked) addPin(scene, marked);
-  } else if (isMarked) {
+  }
+  if (isMarked) {
     const places = new Float32Array(marked);
     scene.points = { size: 13, places, colours: new Float32Array(ACCENT) };
   }
@@ -435,7 +433,7 @@ function columnOf([, numbers, complete], frame) {
 // A flat surface beside the other, and how a gate pulls every point of it towards the origin.
 function addGround(scene, { ground, origin }, ink) {
   const { places, size, lines } = scene;
-  scene.ground = { corners: ground, colour: [...ACCENT, 0.1] };
+  scene.ground = [{ corners: ground, colour: [...ACCENT, 0.1] }];
   scene.shadow = 0.12;
   lines.push({ segments: ringOf(ground), wide: 1.4, colour: ACCENT, hidden: 0.4 });
   if (!origin) return;
@@ -476,8 +474,7 @@ function showTexts(state, nearest, mark) {
   find('values').setAttribute('aria-pressed', Boolean(state.valued));
   find('note').textContent = header.notes[nearest];
   find('reading').textContent = mark ? reading(state, nearest, mark)
-    : `Point at a surface or at the map to read ${header.symbol} there; a click keeps the point.`
-      + ' Drag to turn, Ctrl and wheel zoom.';
+    : `Point to read ${header.symbol}; a click keeps the point. Drag turns, Ctrl and wheel zoom.`;
 }
 
 function reading({ header, size, sides }, nearest, [row, column]) {

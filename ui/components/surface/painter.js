@@ -24,7 +24,7 @@ function paintByCanvas(context, scene, lens) {
     context.fillStyle = cssOf(colour, colour[3]);
     context.fill();
   };
-  if (scene.ground) flat(scene.ground);
+  (scene.ground ?? []).forEach(flat);
   const parts = meshParts(context, scene, lens, trace);
   for (const { segments, wide, colour, alpha = 1 } of scene.lines ?? []) {
     for (let i = 0; i < segments.length; i += 6) {

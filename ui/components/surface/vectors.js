@@ -66,7 +66,7 @@ function linesIn([a, b, c]) {
 
 // The triangle of three values on the ground of a scene, with its lines so opaque.
 function addTriangle(scene, corners, ink, opacity, alpha) {
-  scene.ground = { corners, colour: [...ACCENT, isDark(ink) ? 0.09 : opacity] };
+  scene.ground = [{ corners, colour: [...ACCENT, isDark(ink) ? 0.09 : opacity] }];
   scene.lines.push({ segments: ringOf(corners), wide: 2, colour: ACCENT, hidden: 0.5 },
     { segments: linesIn(corners), wide: 1, colour: ACCENT, alpha, hidden: 0.15 });
 }

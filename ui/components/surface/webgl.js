@@ -77,7 +77,7 @@ function paintByWebgl(gl, parts, scene, lens) {
     gl.drawArrays(gl.TRIANGLE_FAN, 0, corners.length);
     gl.depthMask(true);
   };
-  if (scene.ground) flat(scene.ground.corners, scene.ground.colour);
+  for (const part of scene.ground ?? []) flat(part.corners, part.colour);
   paintMesh(gl, parts, scene, lens, use, feed);
   if (scene.points) {
     const at = use(parts.points);
@@ -121,7 +121,7 @@ function paintMesh(gl, parts, scene, lens, use, feed) {
     const at = use(parts.flat);
     gl.uniform4fv(at.tint, [0, 0, 0, scene.shadow]);
     gl.uniform1i(at.falls, 1);
-    gl.uniform1f(at.ground, scene.ground.corners[0][2] - 0.002);
+    gl.uniform1f(at.ground, scene.ground[0].corners[0][2] - 0.002);
     feed({ values: places, size: 3 });
     gl.enable(gl.STENCIL_TEST);
     gl.stencilFunc(gl.EQUAL, 0, 255);

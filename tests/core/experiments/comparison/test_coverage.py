@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison.frames import ClassifierFrames
 from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_SETTING, first_setting
 from gating_core.experiments.comparison.sweep import (
     breadth,
     covered_area,
-    covered_shares,
+    covered_share,
     select_member,
     shows_surface,
     surface_visible,
@@ -25,11 +24,6 @@ from gating_core.experiments.comparison.sweep import (
 AXIS = np.linspace(-1, 1, 31)
 GRID = np.stack(np.meshgrid(AXIS, AXIS), -1)
 numbers = st.floats(-2, 2)
-
-
-def frames_of(values: np.ndarray, averaged: np.ndarray | None) -> ClassifierFrames:
-    nothing = np.zeros((1, 0, 0))
-    return ClassifierFrames(values, nothing, nothing, nothing, nothing, averaged=averaged)
 
 
 @given(a=numbers, b=numbers, c=numbers, d=numbers, fold=st.floats(-0.9, 0.9))
@@ -60,17 +54,12 @@ def test_a_smaller_triangle_within_fills_its_square_whatever_the_space(size, dim
     u, v = (GRID + 1).transpose(2, 0, 1) / 2
     shares = np.stack([1 - u, u * (1 - v), u * v], -1)
     values = corners[0] + size * (shares @ corners - corners[0])
-    found = covered_shares(frames_of(values[None], corners[None]))
-    assert found == pytest.approx([size**2], rel=1e-6)
+    assert covered_share(values, corners) == pytest.approx(size**2, rel=1e-6)
 
 
-def test_a_line_has_nothing_to_fill_and_what_is_no_average_of_three_has_no_triangle():
-    line = np.array([[[0.0, 0, 0], [1, 1, 1], [2, 2, 2]]])
-    values = np.zeros((1, 31, 31, 3))
-    frames = frames_of(values, line)
-    assert np.isnan(covered_shares(frames)).all()
-    assert covered_shares(replace(frames, averaged=None)) is None
-    assert covered_shares(replace(frames, averaged=np.zeros((1, 4, 3)))) is None
+def test_a_line_has_nothing_to_fill():
+    line = np.array([[0.0, 0, 0], [1, 1, 1], [2, 2, 2]])
+    assert np.isnan(covered_share(np.zeros((31, 31, 3)), line))
 
 
 # --- Breadth --------------------------------------------------------------------------------------
