@@ -77,10 +77,10 @@ def draw_start(questions: Sequence[Question], index: int = 0) -> None:
     """Draw the button that starts a class with these questions, the first at ``index``."""
     alone = is_loopback(student_link(""))
     st.button(
-        "Start a class (no phone reaches it)" if alone else "Start a class",
+        "Start a class (this computer only)" if alone else "Start a class",
         key="class_start",
         type="tertiary",
-        icon=":material/wifi_off:" if alone else ":material/school:",
+        icon=":material/school:",
         on_click=_start,
         args=(tuple(questions), index),
         help=(f"{LOOPBACK} " if alone else "")
@@ -215,6 +215,8 @@ def _draw_buttons(room: Room, now: Overview, link: str) -> None:
 
 def _act(room: Room, action: str) -> None:
     _try(CLASSES.act, room.code, room.secret, action, room.index)
+    if action == END and PROBLEM not in st.session_state:
+        st.query_params.pop(CLASS, None)
 
 
 def _open(room: Room) -> None:

@@ -104,7 +104,6 @@ def _draw_keys(state: State) -> None:
         first,
         hold=not state.committed,
         elevations=ELEVATIONS.get(state.lesson.name),
-        bare=state.lesson.name == "hull",
     )
 
 

@@ -217,4 +217,4 @@ def test_whoever_starts_a_class_knows_before_that_phones_cannot_reach_it(
 ):
     monkeypatch.setattr(room, "student_link", lambda code: f"{address}/c/{code}")
     button = open_page(PAGE).button(key="class_start")
-    assert ("no phone reaches" in button.label) == ("0.0.0.0" in button.help) == warned
+    assert ("this computer only" in button.label) == ("0.0.0.0" in button.help) == warned

@@ -45,7 +45,6 @@ def keys(
     on_move: Callable[[FourKeys], None],
     hold: bool = False,
     elevations: tuple[float, float] | None = None,
-    bare: bool = False,
 ) -> None:
     """Draw the plane of the keys and the surface of ``model``; ``mode`` is one of `MODES`.
 
@@ -55,8 +54,8 @@ def keys(
 
     With ``hold`` the picture is shown and says nothing; the first call without it moves keys,
     biases and values to those of its ``model``. ``elevations`` are those of the camera, in radians,
-    before and after; with them key 1 and value 1 are both above. While a ``bare`` picture is held,
-    nothing but the marked point is drawn of the surface.
+    before and after; with them key 1 and value 1 are both above. Of three values with a marked
+    point nothing but that is drawn of the surface while the picture is held.
     """
     _component(
         key=key,
@@ -66,7 +65,6 @@ def keys(
             "first": asdict(first),
             "hold": hold,
             "elevations": elevations,
-            "bare": bare,
             "heard": wire.heard(key),
         },
         on_moved_change=wire.listener(key, "moved", is_sound, lambda moved: on_move(_model(moved))),

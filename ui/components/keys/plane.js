@@ -91,8 +91,8 @@ function drawPlane(state, verdict) {
   }
   if (state.at) {
     const [x, y] = pixel(state.at);
-    lines.push(make('circle', { cx: x, cy: y, r: 5, class: 'gc-keys-input' }),
-      make('text', { x, y: y + 30, 'text-anchor': 'middle' }, 'x'));
+    lines.push(make('circle', { cx: x, cy: y, r: 6, class: 'gc-keys-input' }),
+      make('text', { x: x + 9, y: y + 5 }, 'x'));
   }
   state.groups.zones.replaceChildren(...zones);
   state.groups.lines.replaceChildren(...lines);

@@ -55,17 +55,24 @@ function sceneOf(state, { places, normals, K }, verdict) {
   const edges = { wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 };
   const lines = [{ segments: frame, ...edges }];
   const isPlanar = values.length === 3; // the curved lines of the chart would make it look bent
-  if (isPlanar) {
+  const mark = state.at && outputAt(attentionOf(state), ...state.at).y;
+  const isBare = isPlanar && mark && state.held; // a guess at where the mark can go is asked for
+  if (isPlanar && !isBare) {
     const segments = linesIn(values);
     lines.push({ segments, wide: 1, colour: state.ink, alpha: 0.35, hidden: 0.15 });
   }
-  const mark = state.at && outputAt(attentionOf(state), ...state.at).y;
+  sharesOf(state).forEach((share, i) => lines.push(
+    { segments: [...mark, ...values[i]], wide: 1 + 12 * share, colour: ACCENT, alpha: 0.45 }));
   const points = mark
-    && { places: new Float32Array(mark), colours: new Float32Array(ACCENT), size: 13 };
-  const shown = state.bare ? new Float32Array(places.length).fill(NaN) : places;
+    && { places: new Float32Array(mark), colours: new Float32Array(ACCENT), size: 18 };
+  const shown = isBare ? new Float32Array(places.length).fill(NaN) : places;
   const cells = isPlanar ? 0 : CELLS;
   return { size: SIZE, places: shown, normals, colours, cells, lines, points };
 }
+
+// The weights of three values at the marked point, which is their average.
+const sharesOf = state => (state.at && slotsOf(state) < 4
+  ? weightsAt(attentionOf(state), ...state.at) : []);
 
 // All values and their names in the picture; the visitor's turning stays.
 const aim = ({ view, ...state }) =>
@@ -113,14 +120,17 @@ function buildValues(state) {
 function placeValues(state) {
   const { values } = attentionOf(state);
   const middle = middleOf(values.flat());
+  const percents = sharesOf(state).map(x => ` ${number(Number((100 * x).toPrecision(2)))} %`);
   state.valueKnobs.forEach((knob, i) => {
     knob.hidden = i >= values.length;
     if (knob.hidden) return;
     const beside = plus(values[i], unit(minus(values[i], middle)), 0.12); // its corner
     const [x, y] = state.view.project(beside);
-    knob.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
     knob.disabled = isFixed(state, i);
-    knob.textContent = isFixed(state, i) ? '0' : `v${INDICES[i]}`;
+    knob.textContent = isFixed(state, i) ? '0' : `v${INDICES[i]}${percents[i] ?? ''}`;
+    const half = knob.offsetWidth / 2;
+    const inside = Math.max(half, Math.min(state.view.canvas.clientWidth - half, x));
+    knob.style.transform = `translate(${inside}px, ${y}px) translate(-50%, -50%)`;
     const place = values[i].map(x => number(x)).join(', ');
     knob.setAttribute('aria-label', isFixed(state, i) ? 'Value of the sink, fixed at the origin'
       : `Value ${i + 1} at ${place}; arrow keys move it`);

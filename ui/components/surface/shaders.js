@@ -10,7 +10,7 @@ void main() { P = place; N = normal; C = colour; G = grid; gl_Position = lens * 
 const MESH_PIXEL = `#version 300 es
 precision highp float;
 in vec3 P, N, C; in vec2 G;
-uniform vec3 eye, below, above; uniform vec4 plane; uniform bool classed;
+uniform vec3 eye, below, above; uniform vec4 plane; uniform bool classed; uniform float ratio;
 out vec4 pixel;
 void main() {
   vec3 view = normalize(eye - P), n = normalize(N), c = C;
@@ -25,8 +25,9 @@ void main() {
   float shine = pow(max(dot(n, normalize(light + view)), 0.), 42.);
   float rim = pow(1. - max(dot(n, view), 0.), 3.);
   c = c * (.48 + .68 * lit * lit) + .16 * shine - .10 * rim;
-  vec2 away = abs(fract(G + .5) - .5) / max(fwidth(G), 1e-5);
-  c = mix(c, c * .55, .55 * (1. - smoothstep(.4, 1.15, min(away.x, away.y))));
+  vec2 away = abs(fract(G + .5) - .5) / max(fwidth(G), 1e-5) / ratio;
+  float dark = .7 - .45 * smoothstep(.2, .5, dot(c, vec3(.3, .59, .11)));  // more on dark colours
+  c *= 1. - dark * (1. - smoothstep(.4, 1.15, min(away.x, away.y)));
   pixel = vec4(c, 1.);
 }`;
 const FLAT_VERTEX = `#version 300 es
