@@ -31,10 +31,14 @@ Links = Mapping[str, dict[str, list[str]]]
 
 
 class Steps(NamedTuple):
-    """The callbacks that lead to the previous and the next step of a page; ``None`` at its ends."""
+    """The callbacks that lead to the previous and the next step of a page; ``None`` at its ends.
+
+    ``place`` says which the next one is, as "2 of 6".
+    """
 
     previous: Callable[[], Any] | None = None
     next: Callable[[], Any] | None = None
+    place: str = ""
 
 
 def offer_steps(previous: Callable[[], Any] | None, next: Callable[[], Any] | None) -> None:
@@ -73,7 +77,9 @@ def draw_turns(
     steps = steps or st.session_state.pop(STEPS, Steps())
     if steps == Steps() and not any(beside):
         return  # a class is led by buttons of its own
-    for (name, icon), act, page in zip(ICONS.items(), steps, beside, strict=True):
+    labels = "Previous", f"Next: {steps.place}" if steps.place else "Next"
+    turns = zip(ICONS.items(), labels, (steps.previous, steps.next), beside, strict=True)
+    for (name, icon), label, act, page in turns:
         with st.container(key=f"turn-{name}", width="content"):
             if act is None and page is not None:
                 path, title = page
@@ -81,7 +87,7 @@ def draw_turns(
                 st.page_link(path, label=title, icon=icon, query_params=link)
             else:
                 st.button(
-                    name.capitalize(),
+                    label,
                     key=f"turn_{name}",
                     icon=icon,
                     type="tertiary",
@@ -161,6 +167,7 @@ def steps_of(title: str) -> Steps:
     return Steps(
         partial(_open, title, here - 1) if here > 0 else None,
         partial(_open, title, here + 1) if here < last else None,
+        f"{here + 2} of {last + 1}" if here < last else "",
     )
 
 

@@ -56,7 +56,8 @@ def test_a_cell_may_hold_a_bar():
 @pytest.mark.parametrize("title", TITLES if SOAK else ["Which keys curve?", "Claims"])
 def test_one_steps_through_presets_whose_links_are_used_and_on_to_the_next_page(title):
     app, rows = open_page(PAGES[title].path, present="1"), presets(title)
-    for preset in rows:
+    for number, preset in enumerate(rows, 1):
+        assert app.button("turn_next").label == f"Next: {number} of {len(rows)}"
         app.button("turn_next").click().run()
         assert not app.exception
         assert not app.error
