@@ -20,7 +20,7 @@ from .serving import chromium, serve
 from .visiting import open_page, settle
 
 WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
-WIDTH, QUALITY = 560, 70  # pixels, of 100
+WIDTH, QUALITY = 560, 60  # pixels, of 100
 MARGIN = 12  # pixels of the screen
 WITHOUT = """.gc-plane-knob, .gc-stage-caption, .gc-stage-bar, .st-key-flat_pair figcaption,
   .gc-pair-unmapped :is(.gc-pair-more, .gc-pair-bar) { display: none !important; }"""
@@ -32,8 +32,8 @@ SHAPES = """figcaption, .gc-pair-maps, .gc-keys-over, .gc-plane-over { display: 
   .gc-pair-row figure { display: block !important; }
   .gc-pair .gc-pair-row .gc-pair-space { position: static; width: 530px; height: 440px;
     background: none; }"""
-SHAPED = {"bend": 1600, "limits": 700, "sphere": 560, "boundary": 700, "dome": 560, "proved": 560}
-# A sphere is drawn as what a gate makes of a sheet: its lines and ground are no part of it.
+SHAPED = {"bend": 1600, "limits": 700, "sphere": 560, "boundary": 700, "dome": 560, "peak": 560}
+# Both are drawn as what a gate makes of a sheet: its lines and ground are no part of them.
 NO_GATE = """for (const { scene } of window.__gcViews) {
   Object.assign(scene, { ground: null, shadow: 0, lines: scene.lines.slice(-2) });
 }"""
@@ -47,6 +47,7 @@ FRAME = """{
   const place = (_, i) => all.slice(3 * i, 3 * i + 3);
   const places = Array.from({ length: all.length / 3 }, place).filter(([x]) => !Number.isNaN(x));
   views[0]?.frame(places, 0.95);
+  if (views.length === 1) views[0].centre = undefined; // that of the frame
 }"""
 JOB_MS = 120_000  # until the page's job has ended
 FIRST = ".gc-pair-row, [data-testid=stPlotlyChart]"  # a picture of surfaces, or a chart
@@ -55,6 +56,7 @@ PARTS = {  # what is taken where that is something else
     "manifold": ".gc-pair-row",
     "gates": ".gc-pair-row",
     "sphere": ".gc-pair-space",
+    "peak": ".gc-pair-space",
     "dome": ".gc-keys-space",
     "depth": ".gc-pair-row",
     "keys": ".gc-keys-row",
@@ -117,7 +119,7 @@ def main() -> None:
                 PICTURES / f"{topic}_{shade}.webp",
                 WITHOUT + SHAPES * (topic in SHAPED),
                 SHAPED.get(topic, WIDTH),
-                NO_GATE * (topic == "sphere") + FRAME * (topic in SHAPED),
+                NO_GATE * (topic in {"sphere", "peak"}) + FRAME * (topic in SHAPED),
                 color_scheme=shade,
                 **(LARGE if topic in SHAPED else {"viewport": WINDOW}),
             )

@@ -80,7 +80,8 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "Steering", "Steering", {},
         "a text goes on in English, and with a steering vector the same one goes on in Spanish"),
     "limits": Topic(
-        "What this does not say", "Curved or bent?", {"flat_guess": "left"},
+        "What this does not say", "Curved or bent?",
+        {"flat_guess": "left", "camera": "4.712,0.4,1"},
         "two trained models, K in colours: the left surface bends and is grey, K ≈ 0, inside its"
         " closed boundary, and its model is no less accurate"),
     "sources": Topic("Sources"),
@@ -92,7 +93,10 @@ LIMITS = {  # by the section of the lesson: the name of its picture, and what th
     "models": ("boundary", TOPICS["boundary"]),
     "flat": ("dome", TOPICS["keys"]._replace(
         alt="a dome, K > 0 in green, within the tetrahedron of four values")),
-    "points": ("proved", TOPICS["proved"]),
+    "points": ("peak", Topic(
+        "", "Which gates curve?",
+        {"case": "own", "formula": "1+0.8*exp(-((u-0.1)^2+(v-0.1)^2)/0.0012)"},
+        "a flat surface, K ≈ 0 in grey, with one narrow peak, K > 0 in green")),
 }  # fmt: skip
 
 
