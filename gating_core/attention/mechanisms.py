@@ -147,8 +147,8 @@ def feature_map(x: torch.Tensor) -> torch.Tensor:
 
     The first derivative is continuous, and the second one jumps from 1 to 0 at x = 0: so does the
     curvature of a model where a channel of a query is 0. At 0 itself derivatives are those of the
-    left side. Error bounds hold on either side; where rounding decides the side, there is no rule,
-    and a jet has an estimate in place of a rigorous bound.
+    left side. Error bounds hold on either side; where rounding decides the side of a query, there
+    is no rule, and a jet has an estimate in place of a rigorous bound.
     """
     above = x > 0
     return torch.where(above, x + 1, torch.where(above, 0.0, x).exp())

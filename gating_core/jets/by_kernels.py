@@ -142,7 +142,21 @@ def _put(x: Any, at: list, y: Any, accumulate: bool = False) -> Any:
     return RULES["setitem"](x, _index(at), y)
 
 
+def _of_index(name: str) -> Callable:
+    """Of an index in doubt: pools compute one, which nothing may need."""
+
+    def of(a: Any, b: Any) -> Jet:
+        if a.first is not None or not isinstance(b, int) or (a.value.value % 1 != 0).any():
+            raise MissingRule(f"no error rule for {name}")
+        x = a.value
+        lost = None if x.error is None else torch.where(x.error == 0, 0.0, torch.inf)
+        return Jet(Bounded(getattr(torch, name)(x.value, b), lost), k=a.k)
+
+    return of
+
+
 KERNELS: dict[str, Callable] = {
+    **{name: _of_index(name) for name in ("floor_divide", "remainder")},
     "_softmax": lambda z, dim, half: RULES["softmax"](z, dim),
     "_log_softmax": lambda z, dim, half: RULES["log_softmax"](z, dim),
     "slice": lambda x, dim=0, start=None, end=None, step=1: RULES["select"](

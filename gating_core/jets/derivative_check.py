@@ -26,7 +26,7 @@ STEP = 1e-4  # of difference quotients
 STEPS = (0.0, STEP, -STEP, STEP / 2, -STEP / 2)
 DIRECTION = 0.6, 0.8, 0.48  # in the chart: its first k numbers
 CONVERGED = 0.02  # of the quotient: quotients that differ by more, as at a kink, say nothing
-WRONG = 0.05  # of the slope: a converged quotient that is farther off belongs to another function
+WRONG = 1e-3  # of the slope: one that is farther off, beyond the quotient's error, is refused
 
 REMEDY = "write it out of elementary operations, such as sums, products, exp, sqrt and matmul"
 
@@ -140,9 +140,14 @@ def disagree(
     """
     middle, *ends = samples
     wide, narrow = (ends[0] - ends[1]) / (2 * STEP), (ends[2] - ends[3]) / STEP
-    bend = ((ends[2] - middle) - (middle - ends[3])) / (
-        STEP / 2
-    )  # change of slope across the point
+    # Changes of slope across the point, from one side's quotient to the other's.
+    wide_bend = (ends[0] - 2 * middle + ends[1]) / STEP
+    bend = (ends[2] - 2 * middle + ends[3]) / (STEP / 2)
+    # Twice the error of `narrow` at least. Where the function is smooth that is a third of
+    # |wide - narrow|, and `wide_bend` is twice `bend`. Beside a kink, at 0 <= a < 1/2 of STEP where
+    # the slope changes by d, it is (1/2 - a) |d|, |wide - narrow| is a/2 |d|, and
+    # |2 bend - wide_bend| is |1 - 3a| |d|. Beside a jump it is a third of the last.
+    doubt = 2 * ((wide - narrow).abs() + (2 * bend - wide_bend).abs())
 
     def largest(x: torch.Tensor) -> torch.Tensor:
         return x.abs().max() if axes is None else x.abs().amax(axes, keepdim=True)
@@ -152,7 +157,7 @@ def disagree(
     allowed = CONVERGED * largest(narrow) + 10 * rounding
     converged = torch.maximum((wide - narrow).abs(), bend.abs()) <= allowed
     size = torch.maximum(largest(narrow), largest(slope))
-    return ((narrow - slope).abs() > WRONG * size + 1e3 * rounding) & converged
+    return ((narrow - slope).abs() > WRONG * size + doubt + 1e3 * rounding) & converged
 
 
 # --- Each operation alone -------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from gating_core.jets.jet import (
     components,
     doubted,
     each,
+    filled,
     grow,
     joint,
     promote,
@@ -292,13 +293,15 @@ RULES |= {name: _reducing(name) for name in ("sum", "mean")}
 
 @dataclass(frozen=True, eq=False)
 class Undecided:
-    """A ``condition`` on cells of which some lie on both sides of it: there, in ``doubt``.
+    """A ``condition`` that rounding decides, or cells that lie on both sides of it: in ``doubt``.
 
-    Only ``where`` takes it, and knows nothing of the result there: it may jump.
+    Only ``where`` takes it. Where the condition is ``fixed``, for it is of weights alone, the
+    result is one of the two at all points. Otherwise nothing is known of it: it may jump.
     """
 
     condition: torch.Tensor
     doubt: torch.Tensor
+    fixed: bool
 
     @classmethod
     def __torch_function__(
@@ -306,9 +309,23 @@ class Undecided:
     ) -> Any:
         return apply(func.__name__, args, kwargs or {})
 
+    def __bool__(self) -> NoReturn:
+        raise MissingRule("a branch is decided by rounding")
+
+    def any(self, dim: int, keepdim: bool = False) -> Undecided:
+        """As of a tensor."""
+        sure = (self.condition & ~self.doubt).any(dim, keepdim)
+        found, doubt = (x.any(dim, keepdim) for x in (self.condition, self.doubt))
+        return Undecided(found, doubt & ~sure, self.fixed)
+
+    def expand(self, *shape: Any) -> Undecided:
+        """As of a tensor."""
+        return Undecided(self.condition.expand(*shape), self.doubt.expand(*shape), self.fixed)
+
 
 def _comparing(name: str) -> Callable:
     def compared(a: Any, b: Any) -> torch.Tensor | Undecided:
+        fixed = all(x.first is None for x in (a, b) if isinstance(x, Jet))
         a, b = (x.value if isinstance(x, Jet) else x for x in (a, b))
         on_cells = isinstance(a, TaylorModel) or isinstance(b, TaylorModel)
         doubt = sum(
@@ -320,8 +337,8 @@ def _comparing(name: str) -> Callable:
         result = getattr(torch, name)(a, b)
         if not isinstance(doubt, torch.Tensor) or not ((a - b).abs() <= doubt).any():
             return result
-        if on_cells:
-            return Undecided(result, (a - b).abs() <= doubt)
+        if on_cells or fixed:
+            return Undecided(result, (a - b).abs() <= doubt, fixed)
         raise MissingRule(f"{name} is decided by rounding")
 
     return compared
@@ -330,14 +347,30 @@ def _comparing(name: str) -> Callable:
 RULES |= {name: _comparing(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 
 
+def either(jet: Any, other: Jet, doubt: torch.Tensor, smooth: int = 2) -> Jet:
+    """Return ``jet``, which may be the ``other`` one where there is ``doubt``.
+
+    Nothing is known there of derivatives of an order above ``smooth``.
+    """
+    gaps, unknown = grow(jet - other, tuple(jet.shape)), []
+    for i, order in enumerate(("value", "first", "second")):
+        lost: Any = torch.inf
+        if i <= smooth:
+            difference: Any = gaps.value if i == 0 else filled(gaps, order)
+            lost = difference.value.abs() + difference.bound
+        unknown.append(torch.where(doubt, lost, 0.0))
+    return doubted(jet, *unknown)
+
+
 @rule("where")
 def _where(condition: torch.Tensor | Undecided, a: Any, b: Any) -> Jet:
     if isinstance(condition, Jet):  # the method of a tensor
         condition, a = a, condition
     if isinstance(condition, Undecided):
-        return doubted(
-            _where(condition.condition, a, b), torch.where(condition.doubt, torch.inf, 0.0)
-        )
+        chosen = _where(condition.condition, a, b)
+        if condition.fixed:
+            return either(chosen, _where(~condition.condition, a, b), condition.doubt)
+        return doubted(chosen, torch.where(condition.doubt, torch.inf, 0.0))
     model = a if isinstance(a, Jet) else b
     a, b = promote(a, model), promote(b, model)
     shape = np.broadcast_shapes(condition.shape, a.shape, b.shape)  # torch's imports SymPy

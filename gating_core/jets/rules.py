@@ -27,7 +27,6 @@ from gating_core.jets.jet import (
     doubted,
     each,
     exact_number,
-    filled,
     grow,
     lift,
     pairs,
@@ -35,6 +34,7 @@ from gating_core.jets.jet import (
     rounded,
     rule,
 )
+from gating_core.jets.layout import either
 
 # --- Arithmetic -----------------------------------------------------------------------------------
 
@@ -222,14 +222,7 @@ def switched(z: Any, above: Any, below: Any, smooth: int = 0) -> Jet:
     doubt = ~(values.abs() > z.value.bound)
     if not doubt.any():
         return jet
-    gaps, unknown = grow(above - below, tuple(jet.shape)), []
-    for i, order in enumerate(("value", "first", "second")):
-        lost: Any = torch.inf
-        if i <= max(smooth, 0):  # it is one or the other
-            difference: Any = gaps.value if i == 0 else filled(gaps, order)
-            lost = difference.value.abs() + difference.bound
-        unknown.append(torch.where(doubt, lost, 0.0))
-    return doubted(jet, *unknown)
+    return either(jet, RULES["where"](values > 0, below, above), doubt, max(smooth, 0))
 
 
 @rule("leaky_relu", "prelu")
@@ -273,19 +266,28 @@ class Extremes(NamedTuple):
 
 
 def _largest(z: Jet, dim: int, keepdim: bool) -> Extremes:
-    """Derivatives and index are not known where another may be the largest."""
+    """Derivatives and index are not known where another may be the largest.
+
+    Derivatives are where all of these are exactly the same.
+    """
     values = value_of(z.value)
     index = values.max(dim, keepdim=True).indices
     top = call("gather", z, dim, index)
     where: torch.Tensor | Jet = index
     if isinstance(z.value, Bounded):
-        reach = (values + z.value.bound).scatter(dim, index, -torch.inf).amax(dim, keepdim=True)
+        reach = (values + z.value.bound).scatter(dim, index, -torch.inf)
         low = value_of(top.value) - top.value.bound
         doubt = ~(reach < low)
         if doubt.any():
-            lost = torch.where(doubt, torch.inf, 0.0)
-            top = doubted(top, torch.where(doubt, reach - low, 0.0), lost)
+            lost = torch.where(doubt.any(dim, True), torch.inf, 0.0)
             where = Jet(Bounded(index.double(), lost), k=z.k)
+            gaps: Any = z - top
+            same = gaps.value.upper == 0  # exactly, in value and derivatives, as dead units are
+            for part in (gaps.first, gaps.second):
+                same = same if part is None else same & (part.upper == 0).all(0)
+            doubt = (doubt & ~same).any(dim, True)
+            lost = torch.where(doubt, torch.inf, 0.0)
+            top = doubted(top, torch.where(doubt, reach.amax(dim, True) - low, 0.0), lost)
     if keepdim:
         return Extremes(top, where)
     return Extremes(call("squeeze", top, dim), call("squeeze", where, dim))

@@ -339,11 +339,10 @@ def prove_curvature(
     """Prove the sign of K on as much of the chart [-1, 1]^2 as ``budget`` allows.
 
     ``function`` is any torch callable (N, 2) -> (..., N, D), D >= 2, that draws one surface, whose
-    operations have error rules; `MissingRule` names one that has none, or a comparison of weights
-    alone that rounding decides, as linear attention may have. ``covariance`` gives the metric, as
-    for `gating_core.geometry.curvature`. ``degree``, 0 (balls) to 4, is that of the Taylor models.
-    ``casts`` as for `second_order_jet`. ``ValueError`` for a function that `second_order_jet`
-    refuses, or of several surfaces.
+    operations have error rules; `MissingRule` names one that has none. ``covariance`` gives the
+    metric, as for `gating_core.geometry.curvature`. ``degree``, 0 (balls) to 4, is that of the
+    Taylor models. ``casts`` as for `second_order_jet`. ``ValueError`` for a function that
+    `second_order_jet` refuses, or of several surfaces.
     """
     steps = proof_steps(carried(function, casts), covariance, budget, degree)
     return deque(steps, maxlen=1).pop()

@@ -150,6 +150,7 @@ def test_a_full_disk_ends_a_study_in_a_sentence(store, scheduler, disk):  # noqa
 @pytest.mark.soak
 def test_a_lost_workers_units_are_done_again(store, cluster, tiny_rows):
     with Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(1, SECONDS)  # they come some time after the scheduler
         workers = client.run(os.getpid)
     with closing(run_study(TINY, store, cluster)) as study:
         next(study)

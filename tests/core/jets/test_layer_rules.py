@@ -7,10 +7,13 @@ import mpmath
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
+from gating_core.attention.mechanisms import feature_map, relative_features
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.jet import Jet, MissingRule
@@ -273,9 +276,47 @@ RULES = {  # of six numbers: by torch, and number by number
 }  # fmt: skip
 
 
+class Rounded(TorchDispatchMode):
+    """All that is computed is off by up to `SHIFT` of itself, at random."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        if all(x.alias_info is None or x.alias_info.is_write for x in func._schema.returns):
+            for x in tree_leaves(out):
+                if isinstance(x, torch.Tensor) and x.is_floating_point():
+                    drawn = torch.rand(x.shape, generator=DRAWN, dtype=x.dtype)
+                    x.mul_(1 + SHIFT * (2 * drawn - 1))
+        return out
+
+
+SHIFT, DRAWN = 1e-9, rng(0)
+EPSILON = 2.0**-53
+
+
+def check_tight(function, points, jet):
+    """The bound is no excuse: 1e-8 of the largest derivative, or what rounding makes of it.
+
+    That is seen by Monte Carlo arithmetic (Parker, 1997). An inverse near a singular matrix, or a
+    norm of two numbers, which is nearly their sign, is the small difference of large terms. Bounds
+    add up the terms' own, as if these were independent: once for a value, up to three times for a
+    second derivative. Up to 3e4 times what rounding does was measured, less than 1e3 for most.
+    """
+    sizes = jet.stack.abs().amax(1, keepdim=True).clamp(min=1.0)
+    if (jet.errors <= 1e-8 * sizes).all():
+        return
+    with torch.no_grad():
+        plain, moved = second_order_jet(function, points, check=False).stack, torch.zeros(())
+        for _ in range(6):
+            with Rounded():
+                other = second_order_jet(function, points, check=False).stack
+            moved = torch.maximum(moved, (other - plain).abs().amax(1, keepdim=True))
+    assert (jet.errors <= 1e5 * moved * EPSILON / SHIFT).all()
+
+
 @pytest.mark.parametrize("name", RULES)
 @given(seed=st.integers(0, 10**6), size=st.sampled_from([0.3, 1.0, 3.0]))
 @fuzz(3, soak=100)
+@example(seed=27, size=3.0)  # nearly singular matrices
 def test_a_rule_is_within_its_bound_of_50_digits(name, seed, size):
     """Value and derivatives, at a random point and under a random map; the bound is no excuse."""
     by_torch, by_number = RULES[name]
@@ -286,10 +327,11 @@ def test_a_rule_is_within_its_bound_of_50_digits(name, seed, size):
         columns = zip(mp.rows(plane.T), mp.row(offset), strict=True)
         return by_number([a * u + b * v + c for (a, b), c in columns])
 
+    def mapped(p):
+        return by_torch(p @ plane + offset)
+
     with torch.no_grad():
-        jet = second_order_jet(
-            lambda p: by_torch(p @ plane + offset), point[None], "rigorous", False
-        )
+        jet = second_order_jet(mapped, point[None], "rigorous", False)
     assert jet.bound_kind == "rigorous"
     coefficients = exact.jet(numbers, *point.tolist())
     with mpmath.workdps(exact.DIGITS):
@@ -297,8 +339,7 @@ def test_a_rule_is_within_its_bound_of_50_digits(name, seed, size):
             for i, number in enumerate(line):
                 gap = abs(mpmath.mpf(jet.stack[c, i, 0].item()) - number)
                 assert gap <= jet.errors[c, i, 0].item() + exact.OWN_ERROR, (c, i)
-    sizes = jet.stack.abs().amax(1, keepdim=True).clamp(min=1.0)
-    assert (jet.errors <= 1e-8 * sizes).all()
+    check_tight(mapped, point[None], jet)
 
 
 # --- Masks ----------------------------------------------------------------------------------------
@@ -706,7 +747,7 @@ def test_modules_are_rigorous_and_as_torch_func_has_them_written_out(name):
         assert jet.bound_kind == "rigorous"
         own = 1e-12 * nested.stack.abs().amax((1, 2), keepdim=True).clamp(min=1)
         assert ((jet.stack - nested.stack).abs() <= jet.errors + own).all()
-        assert jet.errors.max() < 1e-8
+        check_tight(function, POINTS, jet)
 
 
 def test_what_kernels_compute_has_gradients():
@@ -835,6 +876,44 @@ def test_an_index_that_rounding_decides_is_not_rigorous():
             for g in (0.0, 1.0)
         ]
         assert [jet.bound_kind for jet in kinds] == ["estimate", "rigorous"]
+
+
+@pytest.mark.parametrize(("features", "width"), [(feature_map, 1e-14), (relative_features, 0.1)])
+def test_where_rounding_decides_of_weights_alone_it_is_one_or_the_other(features, width):
+    """As of a key of linear attention that is 0 but for rounding."""
+    points, weight = square_grid(5).points, torch.tensor([0.1, -1.0], dtype=torch.float64)
+
+    def function(x, side=0.0):
+        key = weight * 3 - torch.tensor([0.1 + 0.2, 0.0], dtype=torch.float64)
+        key = torch.tensor([side, -3.0], dtype=torch.float64) if side else key
+        return torch.cat([x, x[:, :1] * x[:, 1:] * features(key)[:1]], -1)
+
+    jet = second_order_jet(function, points, "rigorous")
+    assert jet.bound_kind == "rigorous"
+    assert jet.errors.max() < width
+    for side in (1e-17, -1e-17):
+        other = second_order_jet(lambda x, side=side: function(x, side), points, "rigorous")
+        assert ((jet.stack - other.stack).abs() <= jet.errors + other.errors).all()
+    with pytest.raises(MissingRule, match="a branch is decided by rounding"):
+        followed(lambda x: x if weight[0] * 3 > 0.1 + 0.2 else -x, Jet.coordinates(points, True))
+
+
+def test_the_largest_of_what_is_exactly_the_same_has_derivatives():
+    """As of units that are dead, and of a pool's padding."""
+    points = square_grid(5).points - 0.1
+
+    def function(x):
+        return F.max_pool2d(F.relu(x[:, None, None].expand(-1, 1, 2, 2)), 2).flatten(1)
+
+    jet = second_order_jet(function, points, "rigorous")
+    assert jet.bound_kind == "rigorous"
+    dead = (points < 0).all(-1)
+    assert dead.any()
+    assert not dead.all()
+    assert (jet.errors[..., dead] < 1e-280).all()
+    assert (jet.stack[..., dead] == 0).all()
+    same = second_order_jet(lambda x: (x.sin() / 3)[:, [0, 0]].amax(-1, True), points, "rigorous")
+    assert same.errors[1:].isinf().all()  # by rounding it may be either of two
 
 
 def test_what_rounds_to_a_lower_precision_among_weights_is_not_rigorous():
