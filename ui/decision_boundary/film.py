@@ -231,8 +231,11 @@ def _draw_film(
         return
     grows = going and not run.ended
     member = measurement.growing_member(run) if grows else measurement.member(run)
-    film, k = film_for(run, member, going), gaussian_of(shown, member)
-    picture = (PASSING_CACHE if going else CACHE).get(  # while a run grows they pass
+    film, k = film_for(run, member, grows), gaussian_of(shown, member)
+    measured = len(k) == len(film.sides)
+    if going and view.paint == "class" and not measured:
+        k = {}  # that is only read off at points: a picture for each side would be sent anew
+    picture = (CACHE if measured and not grows else PASSING_CACHE).get(
         (picture_of, serial(run), member, grows, tuple(k), view),
         lambda: picture_of(film, run, member, k, view),
     )
@@ -301,9 +304,8 @@ class Picture:
     unknown: list[np.ndarray | None]
 
 
-def film_for(run: TrainedRun, member: int, going: bool = False) -> Film:
-    """Return the frames of one seed; ``going``: whether work on the run goes on."""
-    grows = going and not run.ended
+def film_for(run: TrainedRun, member: int, grows: bool = False) -> Film:
+    """Return the frames of one seed; a run that ``grows`` has others a moment later."""
 
     def make() -> Film:
         if run.setting in comparison.COMPARISONS.values():  # first sight waits for no worker
@@ -315,7 +317,7 @@ def film_for(run: TrainedRun, member: int, going: bool = False) -> Film:
         return film_of(run, member, grows, found)
 
     key = film_of, serial(run), member, grows
-    return (PASSING_CACHE if going else CACHE).get(key, make)
+    return (PASSING_CACHE if grows else CACHE).get(key, make)
 
 
 def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
@@ -360,13 +362,13 @@ def picture_of(
         k, frames = gaussian.get(side), own.frames
         field = class_colours(frames.logits, view.discrete).astype(float) if by_class else k
         shown = ~data.tested | view.tested
-        fine = frames.fine_logits
+        shares, signed = own.fine_shares, own.fine_signed
+        if view.discrete and signed is not None:
+            shares = 255 * (signed > 0).astype(np.uint8)
         drawn = Classified(
             data.points[shown], data.labels[shown], data.tested[shown],
             own.planes, [palette.POINT_COLOURS[index] for index in data.colours], own.cuts,
-            None if fine is None or not by_class else scale_share(
-                class_colours(fine, view.discrete), scale),
-            None if fine is None else fine[..., 1] - fine[..., 0],
+            shares if by_class else None, signed,
         )  # fmt: skip
         empty = np.full(own.values.shape[:3], np.nan)
         sides.append(Side(

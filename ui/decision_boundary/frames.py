@@ -9,7 +9,7 @@ Shapes: T frames (snapshots of a run), R x C grid points, D model dimension, S s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from gating_core.experiments.comparison import (
 )
 from ui.common.formatting import percent
 from ui.drawing.axes import Axes, frame_axes
+from ui.drawing.colours import class_colours
 from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, segments_on
 from ui.drawing.lines import class_boundary, lifted, plane_lines, segments, stacked
 
@@ -46,7 +47,7 @@ class Sampled:
     - ``straight``: by frame, lines of the chart (M, 2) that are straight on a flat surface.
     - ``borders``, ``fine_borders``: by frame, boundaries of more than two classes in the chart,
       from both grids.
-    - ``flat_cuts``: see `FilmSide`.
+    - ``flat_cuts``, ``fine_shares`` and ``fine_signed``: see `FilmSide`.
     """
 
     frames: ClassifierFrames
@@ -54,6 +55,8 @@ class Sampled:
     borders: tuple[np.ndarray, ...] | None
     fine_borders: tuple[np.ndarray, ...] | None
     flat_cuts: tuple[str, ...] | None
+    fine_shares: np.ndarray | None
+    fine_signed: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,8 @@ class FilmSide:
     - ``planes`` (T, 4): the classifier's, NaN where its plane is not one in the drawn axes.
     - ``cuts`` (T, S, 2, 3) and (T, S, 2, 2): boundaries of more than two classes.
     - ``flat_cuts``: by frame, the cut of the classifier's plane in words, for two classes.
+    - ``fine_shares`` (T, F, F) uint8: the colours of classes on the finer grid, if there is one;
+      ``fine_signed``, for two classes: the difference of their logits.
     """
 
     frames: ClassifierFrames
@@ -85,6 +90,8 @@ class FilmSide:
     planes: np.ndarray
     cuts: tuple[np.ndarray, np.ndarray] | None
     flat_cuts: tuple[str, ...] | None
+    fine_shares: np.ndarray | None
+    fine_signed: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,17 +117,22 @@ def sampled(
     """Sample some frames of one variant, given as `steps_of` returns them."""
     frames = sample_steps(config, states, data.points, size)
     averaged, straight, borders, fine_borders, cuts = frames.averaged, None, None, None, None
+    fine, shares, signed = frames.fine_logits, None, None
     if averaged is not None and averaged.shape[1] == 3:
         straight = tuple(plane_lines(values, data.axis, own)
                          for values, own in zip(frames.values, averaged, strict=True))  # fmt: skip
     if data.class_count > 2:
-        fine = frames.logits if frames.fine_logits is None else frames.fine_logits
-        axis = np.linspace(data.axis[0], data.axis[-1], fine.shape[1])
+        finest = frames.logits if fine is None else fine
+        axis = np.linspace(data.axis[0], data.axis[-1], finest.shape[1])
         borders = tuple(class_boundary(x, data.axis) for x in frames.logits)
-        fine_borders = tuple(class_boundary(x, axis) for x in fine)
+        fine_borders = tuple(class_boundary(x, axis) for x in finest)
     else:
         cuts = tuple(cut_of(margin, data.axis).text for margin in frames.margin)
-    return Sampled(frames, straight, borders, fine_borders, cuts)
+        signed = None if fine is None else fine[..., 1] - fine[..., 0]
+    if fine is not None:  # as they are sent: a quarter of the bytes
+        shares = (255 * (class_colours(fine) / (data.class_count - 1))).round().astype(np.uint8)
+        frames = replace(frames, fine_logits=None)
+    return Sampled(frames, straight, borders, fine_borders, cuts, shares, signed)
 
 
 def sample_here(calls: Sequence[tuple[Any, ...]]) -> Sequence[Sampled]:
@@ -230,7 +242,8 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
         moved = unit * (np.einsum("td,td->t", normal, middle) + offset)
         found = np.column_stack([normal @ turn, moved])
         planes[honest] = (found / np.linalg.norm(normal, axis=-1, keepdims=True))[honest]
-    return FilmSide(frames, points, values, corners, lines, planes, cuts, own.flat_cuts)
+    return FilmSide(frames, points, values, corners, lines, planes, cuts, own.flat_cuts,
+                    own.fine_shares, own.fine_signed)  # fmt: skip
 
 
 def classifier_planes(

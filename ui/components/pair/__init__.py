@@ -46,7 +46,7 @@ class Classified:
     planes: np.ndarray  # (F, 4)
     colours: Sequence[str]  # of the points, by class
     cuts: tuple[np.ndarray, np.ndarray] | None = None  # (F, S, 2, 3) and (F, S, 2, 2)
-    fine_shares: np.ndarray | None = None  # (F, Q, Q)
+    fine_shares: np.ndarray | None = None  # (F, Q, Q) uint8: 0 to 255 along the scale
     fine_signed: np.ndarray | None = None  # (F, Q, Q)
 
 
@@ -149,7 +149,7 @@ def packed_arrays(pair: Pair) -> wire.Packed:
                 elif data.fine_signed is not None:
                     arrays |= {f"{name}FineSigned": data.fine_signed}
                 if data.fine_shares is not None:
-                    arrays |= {f"{name}FineShares": (255 * data.fine_shares).round().astype("u1")}
+                    arrays |= {f"{name}FineShares": data.fine_shares}
         return arrays
 
     return wire.packed_once(pair, arrays)
