@@ -8,8 +8,8 @@ TITLE = "Steering"
 
 with page(
     TITLE,
-    lead="After one layer, a steering vector is added to the residual stream of a language model of"
-    " 0.5 million weights, whose English is broken already. Does it go on in the other language?",
+    lead="After one layer of a small language model (0.5 million weights, broken English) a"
+    " steering vector is added. Does it go on in the other language?",
 ):
     from ui.common.links import checked_link
     from ui.steering import features, steer

@@ -234,8 +234,9 @@ class DrawnSurface:
     """The measured surface of a head or of another module; R x R grid points.
 
     ``drawn`` (R, R, 3) are its first three principal components, which hold the ``share`` of the
-    outputs' variance. ``known`` is K where its sign is known, and 0 where it is 0; ``signed`` where
-    it is not 0; NaN elsewhere.
+    outputs' variance. ``known`` is K times the surface's area where its sign is known, and 0 where
+    it is 0; ``signed`` where it is not 0; NaN elsewhere. The mean of ``abs(known)`` over the area
+    is the ``total``, whatever the surface's size.
     """
 
     drawn: np.ndarray
@@ -259,8 +260,10 @@ class WithTwin:
 
 def drawn_surface(function: Callable, bound: str) -> tuple[DrawnSurface, tuple[str, ...]]:
     """Measure a ``function`` of the chart with this ``bound``; return the surface and notes."""
-    measured = MeasuredSurface(function, square_grid(GRID_SIZE), bound=bound)
+    grid = square_grid(GRID_SIZE)
+    measured = MeasuredSurface(function, grid, bound=bound)
     surface = measured.surface
+    area = float(np.nansum(surface.area_element[0] * grid.weights.numpy()))
     values = surface.values[0].reshape(GRID_SIZE**2, -1)
     centred = values - values.mean(0)
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
@@ -270,9 +273,9 @@ def drawn_surface(function: Callable, bound: str) -> tuple[DrawnSurface, tuple[s
     found = DrawnSurface(
         drawn.reshape(GRID_SIZE, GRID_SIZE, COMPONENTS),
         float((sizes[:COMPONENTS] ** 2).sum()) / total if total else 1.0,
-        surface.known[0],
-        surface.signed[0],
-        surface.known_error[0],
+        area * surface.known[0],
+        area * surface.signed[0],
+        area * surface.known_error[0],
         surface.verdicts[0],
         measured.total,
         measured.bending,

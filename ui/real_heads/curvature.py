@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache, partial
 
 import numpy as np
@@ -35,6 +36,7 @@ from ui.common.take_along import OfferedSurface, offer_notebook, offered
 from ui.components.heads import Head
 from ui.components.pair import Pair
 from ui.drawing.colours import exported
+from ui.real_heads.own import COMMAND
 from ui.real_heads.shared import (
     Arrays,
     choose_head,
@@ -79,15 +81,17 @@ def draw() -> None:
     found = shipped_measures(title, special)
     shown = choose_head(numbers, found["total"].shape, "curvature")
     seed = typical_seed(found, shown)
-    draw_finding(answer(found), lead=share_sentence(found))
+    draw_finding(answer(found), lead=share_sentence(found, title))
     left, right = st.container(key="first").columns([8, 5])
     with left:
         result = measured(title, special, shown, seed)
         draw_surfaces(picture(title, special, shown, seed), result, f"{title} {special} {shown}")
     charts, figure = c.Charts("heads"), ratio_chart(found, shown)
     charts.figures["ratios"] = figure
-    right.plotly_chart(figure, key=CHART, alt=share_sentence(found), on_select=select_head,
+    right.plotly_chart(figure, key=CHART, alt=share_sentence(found, title), on_select=select_head,
                        config={"displayModeBar": False}, selection_mode="points")  # fmt: skip
+    right.markdown(section("real_heads", "own_short"))
+    right.code(COMMAND, language="bash")
     offer_head(title, special, shown, found)
     charts.tables["heads"] = table_of(found)
     with st.expander("More on random heads", key="heads_twins", on_change="rerun", **LINK) as more:
@@ -139,18 +143,23 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         " its twin’s<extra></extra>",
     }
     heads["marker"] |= {"size": 10, "opacity": 0.75}
-    traces, word = [heads], "Inconclusive"
+    traces, than = [heads], "No significant difference from twins"
+    notes = []
     if mean is not None:
         value, low, high = (1 / y for y in (mean.mean.value, mean.mean.high, mean.mean.low))
         reach = {"type": "data", "array": [high - value], "arrayminus": [value - low]}
         whole = c.line("mean, 95 %", [value], [layers + 1.2], colour=c.GREY, mode="markers")
-        whole["marker"] |= {"size": 13, "symbol": "diamond"}
+        whole["marker"] |= {"size": 14, "symbol": "diamond"}
         traces.append(whole | {"error_x": reach | {"thickness": 2, "width": 6, "color": c.GREY}})
         # Of the twin over the head: what its total is less than, the head's is more than.
-        word = by_interval(mean.mean.low - 1, mean.mean.high - 1, "More", "Inconclusive", "Less")
+        than = by_interval(mean.mean.low - 1, mean.mean.high - 1, "More than random twins", than,
+                           "Less than random twins")  # fmt: skip
+        about = f"{percent(value)} ({100 * low:.0f} to {percent(high)})"
+        notes = [{"x": math.log10(low), "y": layers + 1.2, "text": about, "xanchor": "right",
+                  "xshift": -8, "showarrow": False, "font": {"size": 14}}]  # fmt: skip
     names = [*(f"layer {row}" for row in range(1, layers + 1)), "mean"]
     figure = c.chart(
-        f"More or less than its twin? {word}",
+        than,
         traces,
         "∫|K| dA, share of its random twin’s",
         height=CHART_PIXELS,
@@ -159,6 +168,7 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         y_axis={"range": [layers + 1.8, 0.3], "zeroline": False, "showgrid": False}
         | c.ticks([*range(1, layers + 1), layers + 1.2], names),
         showlegend=False,
+        annotations=notes,
     )
     figure.add_annotation(
         x=0, y=1, xref="paper", yref="paper", text="Each dot is a head: click one", showarrow=False,
@@ -168,7 +178,11 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         x=[float(ratios[shown])], y=[shown[0] + 1], mode="markers", hoverinfo="skip",
         marker={"size": 20, "symbol": "circle-open", "color": c.ACCENT, "line": {"width": 3}},
     )  # fmt: skip
-    for text, anchor, side in (("◀ less than its twin", "right", -8), ("more ▶", "left", 8)):
+    less, more = int((x < 1).sum()), int((x > 1).sum())
+    for text, anchor, side in (
+        (f"◀ {less} less than their twin", "right", -8),
+        (f"{more} more ▶", "left", 8),
+    ):
         figure.add_annotation(x=0, y=1, yref="paper", text=text, xanchor=anchor, xshift=side,
                               yanchor="bottom", showarrow=False, font={"size": 14})  # fmt: skip
     return figure.add_vline(1, line={"width": 2, "dash": "dash", "color": c.FAINT})
@@ -233,24 +247,24 @@ def answer(found: Arrays) -> str:
         ratio.mean.low - 1,
         ratio.mean.high - 1,
         ", and more than random heads that attend as sharply",
-        ". So do random heads; whether trained ones curve more or less is inconclusive",
+        ". So do random heads: no significant difference",
         ", but less than random heads that attend as sharply",
     )
     count = f"all {curved.size}" if curved.all() else f"{curved.sum()} of {curved.size}"
     return f"Yes, {count} heads curve{than}."
 
 
-def share_sentence(found: Arrays) -> str:
-    """Say what share of its twin's total curvature a head has, with its interval."""
+def share_sentence(found: Arrays, title: str) -> str:
+    """Say what share of its twin's total curvature a head that reads a text has: an interval."""
     twins = twin_ratio(found, "sharp")
     if twins is None:
         return ""
     ratio = twins.mean
     interval = "" if np.isnan(ratio.low) else (
-        f" (95\u00a0% interval {percent(1 / ratio.high)} to {percent(1 / ratio.low)})")  # fmt: skip
+        f" (95\u00a0% interval {100 / ratio.high:.0f} to {percent(1 / ratio.low)})")  # fmt: skip
     return (
-        f"A trained head has **{percent(1 / ratio.value)}** of the total curvature of its random"
-        f" twin{interval}: the same head with random queries and keys, as sharp."
+        f"all-MiniLM-L6-v2 reads *{title}*: a head has **{percent(1 / ratio.value)}**{interval} of"
+        " the total curvature of its twin with random queries and keys, as sharp."
     )
 
 

@@ -24,6 +24,7 @@ Arrays = dict[str, np.ndarray]
 # one, in BERT's names.
 WORD_STARTS, PIECE = (" ", "Ġ", "▁"), "##"
 CLOSING = set(".,;:!?'’”)]-")
+DENSITY = "K × area"  # its mean of absolute values over a surface is the total
 FIRST_HEAD: Head = (1, 3)  # its share of the twin's total is nearest to the mean of all heads
 
 
@@ -90,9 +91,9 @@ def head_text(head: Head) -> str:
 
 
 def pair_of(surfaces: Mapping[str, DrawnSurface | None]) -> Pair:
-    """Return surfaces by name, each to its own scale, in one colour scale of K."""
+    """Return surfaces by name, each to its own scale, in one colour scale of K times area."""
     found = {name: surface for name, surface in surfaces.items() if surface is not None}
-    scale = scale_of("curvature", [x.known for x in found.values()], each=True)
+    scale = scale_of("curvature", [x.known for x in found.values()], asinh=False)
     sides = []
     for name, surface in found.items():
         middle, turn, unit = level(surface.drawn, surface.drawn)
@@ -111,9 +112,9 @@ def pair_of(surfaces: Mapping[str, DrawnSurface | None]) -> Pair:
             )
         )
     low, high = ("", "") if scale.collapsed else map(rough, scale.ends)
-    low = low and f"K = {low}"
+    low = low and f"{DENSITY} = {low}"
     eye = best_eye([side.values[0] for side in sides])
-    return Pair(tuple(sides), [""], [0.0], eye, scale.colours, (low, high))
+    return Pair(tuple(sides), [""], [0.0], eye, scale.colours, (low, high), symbol=DENSITY)
 
 
 def draw_surfaces(
@@ -136,7 +137,7 @@ def draw_surfaces(
         point=None,
         verdicts=[[x] for x in zip(totals, told, strict=True)],
         findings=[finding] if finding else (),
-        quantity="K",
+        quantity=DENSITY,
         names=("u", "v"),
         note="",
         maps=finding is not None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import isnan
+from math import ceil, floor, isnan
 
 import numpy as np
 import plotly.graph_objects as go
@@ -64,6 +64,7 @@ TARGETS = {"both": slice(None)} | {
     tongue: slice(number, number + 1) for number, tongue in enumerate(TONGUES)
 }
 HALF = 0.5  # of the texts: what most of them do is done by more
+CHART_PIXELS = 235  # two above the fold
 CHARTS = {SUCCESS: "The language changes", FLUENT: "It changes, and the text is fluent"}
 Cell = tuple[int, int, int]  # layer, kind of direction, strength
 BEGINNINGS = {"english": BEGINNING, "spanish": "Y dijo Dios á "}
@@ -137,8 +138,8 @@ def draw() -> None:
 
     with jobs.dock(TEXTS.name, requests):
         jobs.draw_end(job, "Generating")
-    left, right = st.container(key="first").columns(2)
-    with right:
+    left, right = st.container(key="first").columns([7, 5])
+    with left:
         st.html(LEGEND)
         jobs.watch(
             job,
@@ -148,11 +149,8 @@ def draw() -> None:
         )
         if bundled:
             st.caption(SAMPLE)
-    for quantity, height in ((SUCCESS, 360), (FLUENT, 210)):
-        figure = outcome_chart(both, quantity, layer, strength, height)
-        charts.draw(quantity, left, figure, detail)
-        if quantity == SUCCESS:
-            left.caption("With 95 % intervals over seeds and prompts; thin: a random direction.")
+    for quantity in CHARTS:
+        charts.draw(quantity, right, outcome_chart(both, quantity, layer, strength), detail)
     for gate, outcome in both.items():
         charts.tables[f"outcomes_{gate}"] = outcome_table(outcome)
     more = st.expander("All numbers", key="steering_numbers", on_change="rerun", **LINK)
@@ -179,7 +177,6 @@ def draw() -> None:
                 first=RELEASED_AFTER,
                 beyond=f"{100 * BEYOND:g}\u00a0%",
                 prompts=len(prompt_verses()),
-                hidden=percent(3 / len(prompt_verses())),
             )
         )
 
@@ -273,8 +270,10 @@ def draw_texts(
     for request in requests:
         gate, steps = request.direction.name, texts.get(request, ())
         finding = f"Generated: {len(steps)} of {WRITTEN} characters."
+        likes = ["", ""]
         if len(steps) == WRITTEN:
-            finding = finding_text(*endings(request, steps))
+            both = endings(request, steps)
+            finding, likes = finding_text(*both), [f": {fluency(x)}" for x in both]
         applied = next(title for title, mode in MODES.items() if mode == request.mode)
         steered = f"Steered, strength {request.push:g}, {applied}".replace("-", "−")
         lines = []
@@ -286,7 +285,7 @@ def draw_texts(
                 shade(step.spanish[side]) if number >= WINDOW else ""
                 for number, step in enumerate(steps)
             ]
-            lines.append(f'<p class="gc-of">{name}</p>')
+            lines.append(f'<p class="gc-of">{name}{likes[side]}</p>')
             lines.append(shared.coloured(text, shades, JUDGED_FROM, request.text))
         card = st.container(border=True, key=f"card_{gate}")
         shared.draw_text(card, CARDS[gate], "".join(lines))
@@ -302,11 +301,7 @@ def draw_texts(
 
 def finding_text(plain: Ending, steered: Ending) -> str:
     """Return what became of the language, from how both texts end."""
-    return (
-        f"{FINDINGS[verdict(plain, steered)]}: {seen_in(steered)}, unsteered {seen_in(plain)}."
-        f" {fluency(steered)} (unsteered {fluency(plain)}); the first and the"
-        " last word are not counted."
-    )
+    return f"{FINDINGS[verdict(plain, steered)]}: {seen_in(steered)}, unsteered {seen_in(plain)}."
 
 
 def seen_in(ending: Ending) -> str:
@@ -364,8 +359,8 @@ def verdict_of(outcome: Outcome, at: Cell) -> str:
     """Return which of `ANSWERS` the intervals of shares support: beyond or below a half."""
 
     def most(name: str, below: str, within: str, above: str) -> str:
-        difference, width = outcome.means[name][at] - HALF, outcome.half_widths[name][at]
-        return by_interval(difference - width, difference + width, below, within, above)
+        low, high = outcome.intervals[name][:, *at] - HALF
+        return by_interval(low, high, below, within, above)
 
     if changes := most(SUCCESS, "unchanged", "unreliable", ""):
         return changes
@@ -386,12 +381,11 @@ def answer_text(both: Mapping[str, Outcome], layer: int, strength: float) -> tup
     else:
         says += f" without a gate{plain[1]}. With one: {gated[0].lower()}, {shares[1]} do"
     success, fluent = (
-        [share_of_texts(of, name, at) for of in both.values()] for name in (SUCCESS, FLUENT)
+        [share_text(of, name, at) for of in both.values()] for name in (SUCCESS, FLUENT)
     )
     return f"{says}{gated[1]}.", (
-        f"Of {next(iter(both.values())).texts} texts, {success[0]} change language without a gate"
-        f" and {success[1]} with one; {fluent[0]} and {fluent[1]} fluently, as predictable as this"
-        " small model’s unsteered text."
+        f"Of {next(iter(both.values())).texts} texts {success[0]} change without a gate,"
+        f" {success[1]} with one; {fluent[0]} and {fluent[1]} as fluently as unsteered text."
     )
 
 
@@ -400,25 +394,17 @@ def cell_of(layer: int, strength: float) -> Cell:
     return layer, FEATURE, int(np.abs(np.array(STRENGTHS) - strength).argmin())
 
 
-def share_of_texts(outcome: Outcome, name: str, at: tuple[int, int, int]) -> str:
-    """Format a share of texts; where all texts agree, a bootstrap knows no interval."""
-    mean, half_width = float(outcome.means[name][at]), float(outcome.half_widths[name][at])
-    if half_width > 0:
-        return around(mean, half_width)
-    return f"{percent(mean)} ({'all' if mean else 'none'} of {outcome.texts})"
-
-
-def around(mean: float, half_width: float) -> str:
-    """Format a share with its interval, in percent."""
-    return f"{percent(mean)}\u00a0±\u00a0{100 * half_width:.0f}"
+def share_text(outcome: Outcome, name: str, at: Cell) -> str:
+    """Format a share with its interval, in percent, rounded outwards."""
+    low, high = 100 * outcome.intervals[name][:, *at]
+    ends = f"{floor(low)} to {ceil(high)}\u00a0%"
+    return f"{percent(float(outcome.means[name][at]))} ({ends})"
 
 
 def numbers_text(outcome: Outcome, at: Cell) -> str:
     """Return what texts are like at one strength of the feature."""
-    means, widths = (
-        {name: float(of[name][at]) for name in SUMMARISED}
-        for of in (outcome.means, outcome.half_widths)
-    )
+    means = {name: float(outcome.means[name][at]) for name in SUMMARISED}
+    nats = outcome.intervals[NATS][:, *at]
     plain, prompted = (outcome.references[name] for name in REFERENCES)
     others = ", ".join(
         f"{name} {percent(float(outcome.means[SUCCESS][at[0], kind, at[2]]))}"
@@ -426,22 +412,22 @@ def numbers_text(outcome: Outcome, at: Cell) -> str:
         if kind != FEATURE
     )
     return (
-        f"At strength {STRENGTHS[at[2]]:g}: {share_of_texts(outcome, SUCCESS, at)} of texts by"
+        f"At strength {STRENGTHS[at[2]]:g}: {share_text(outcome, SUCCESS, at)} of texts by"
         f" logistic regression, {percent(means[BAYES])} by naive Bayes ({others});"
-        f" {figures(means[NATS])} ± {widths[NATS]:.2f} nats per character (unsteered"
-        f" {figures(plain[NATS])}); {words_text(means[WORDS], widths[WORDS], means[WORDLESS])}"
+        f" {figures(means[NATS])} ± {float(np.ptp(nats)) / 2:.2f} nats per character (unsteered"
+        f" {figures(plain[NATS])}); {words_text(outcome, at)}"
         f" (prompted in the language {percent(prompted[WORDS])})."
     )
 
 
-def words_text(words: float, half_width: float, wordless: float) -> str:
+def words_text(outcome: Outcome, at: Cell) -> str:
     """Return the share of real words; texts without a whole word are counted apart."""
-    if np.isnan(words):
+    if np.isnan(outcome.means[WORDS][at]):
         return "no whole word"
-    share = f"{around(words, half_width)} real words"
+    share, wordless = f"{share_text(outcome, WORDS, at)} real words", outcome.means[WORDLESS][at]
     if not wordless:
         return share
-    return f"{share} in the {percent(1 - wordless)} of texts that have a whole word"
+    return f"{share} in the {percent(1 - float(wordless))} of texts that have a whole word"
 
 
 def effect_text(difference: PairedDifference) -> str:
@@ -453,7 +439,7 @@ def effect_text(difference: PairedDifference) -> str:
 
 
 def outcome_table(outcome: Outcome) -> dict[str, Sequence[object]]:
-    """Return means and half widths of all layers, directions and strengths as columns."""
+    """Return means and intervals of all layers, directions and strengths as columns."""
     cells = [*np.ndindex(outcome.means[SUCCESS].shape)]
     columns: dict[str, Sequence[object]] = {
         "layer": [layer + 1 for layer, _, _ in cells],
@@ -462,14 +448,15 @@ def outcome_table(outcome: Outcome) -> dict[str, Sequence[object]]:
     }
     for name in SUMMARISED:
         columns[name] = [float(outcome.means[name][at]) for at in cells]
-        columns[f"{name}, half width"] = [float(outcome.half_widths[name][at]) for at in cells]
+        for end, numbers in zip(("from", "to"), outcome.intervals[name], strict=True):
+            columns[f"{name}, {end}"] = [float(numbers[at]) for at in cells]
     for what, references in outcome.references.items():
         columns |= {f"{name}, {what}": [references[name]] * len(cells) for name in SUMMARISED}
     return columns
 
 
 def outcome_chart(
-    both: Mapping[str, Outcome], quantity: str, layer: int, strength: float, height: int
+    both: Mapping[str, Outcome], quantity: str, layer: int, strength: float
 ) -> go.Figure:
     """Draw a share of texts over strength, without and with a gate; a band at one measured."""
     traces = []
@@ -479,21 +466,23 @@ def outcome_chart(
         thin = style | {"width": 1, "legend": False}
         for kind, look in ((FEATURE, style), (ALONG_RANDOM, thin)):
             means = outcome.means[quantity][layer, kind]
-            half = outcome.half_widths[quantity][layer, kind]
-            reach = np.minimum(half, means), np.minimum(half, 1 - means)  # no share lies beyond
+            low, high = outcome.intervals[quantity][:, layer, kind]
             places = np.array(STRENGTHS) + shift
             name = TITLES[gate] if kind == FEATURE else DIRECTIONS[kind]
-            traces.append(c.line(name, places, means, np.stack(reach), **look))
+            traces.append(c.line(name, places, means, (means - low, high - means), **look))
     figure = c.chart(
         CHARTS[quantity],
         traces,
         "strength",
         "share of texts",
-        height=height,
+        height=CHART_PIXELS,
         margin={"l": 58, "r": 8, "t": 48, "b": 34},
         x_axis={"range": [0.5, max(STRENGTHS) + 0.5], "tickvals": STRENGTHS},
         y_axis={"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]},
     )
     at = STRENGTHS[cell_of(layer, strength)[2]]
+    figure.add_annotation(
+        x=5, y=0.2, text="thin: random direction", showarrow=False, font={"size": 12}
+    )
     band = {"fillcolor": c.ACCENT, "opacity": 0.15, "line_width": 0, "layer": "below"}
     return figure.add_vrect(at - 0.15, at + 0.2, **band)

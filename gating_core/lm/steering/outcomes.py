@@ -14,6 +14,7 @@ Bayes. Texts unlike both languages are beyond what either has learned, and there
 words are those that occur three times at least in the verses that models were trained on.
 
 Intervals are 95 %: those over prompts (bootstrap) and over seeds (Student's t) add in quadrature.
+Those of shares are then as `share_interval` bounds them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -272,15 +274,16 @@ FEATURE = DIRECTIONS.index("feature")
 # And the shares that follow: "fluent", see `fluent_success`; "wordless": texts without a whole
 # word, which have no share of real words.
 SUMMARISED = (*QUANTITIES, "fluent", "wordless")
+NORMAL = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Means of outcomes, with the half widths of their intervals over prompts and seeds."""
+    """Means of outcomes, with their intervals over prompts and seeds."""
 
     texts: int  # of each cell
     means: dict[str, np.ndarray]  # by quantity (L, K, A)
-    half_widths: dict[str, np.ndarray]
+    intervals: dict[str, np.ndarray]  # (2, L, K, A): the ends
     references: dict[str, dict[str, float]]  # means by name and quantity
 
 
@@ -308,6 +311,23 @@ def means_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return means, half_widths
 
 
+def share_interval(shares: np.ndarray, half_widths: np.ndarray, texts: int) -> np.ndarray:
+    """Return the ends (2, C) of intervals of ``shares`` (C,), which lie within 0 and 1.
+
+    Wilson's score interval [1] of as many independent texts as have that half width by the normal
+    approximation [2]. Where all texts agree, which leaves no half width, of as many ``texts``.
+
+    References:
+        1. Wilson, Journal of the American Statistical Association 22 (1927), 209.
+        2. Dean and Pagano, Journal of Survey Statistics and Methodology 3 (2015), 484.
+    """
+    variance = shares * (1 - shares)
+    agree = variance == 0
+    ratio = np.where(agree, NORMAL**2 / texts, half_widths**2 / np.where(agree, 1.0, variance))
+    half = np.hypot(np.where(agree, 0.0, half_widths), ratio / 2)
+    return (shares + ratio / 2 + np.multiply.outer([-1.0, 1.0], half)) / (1 + ratio)
+
+
 def summarise(tables: Sequence[Arrays], gate: str, mode: str, languages: slice) -> Outcome:
     """Return the means of the outcomes of models with a ``gate``, one of ``tables`` for each seed.
 
@@ -325,11 +345,15 @@ def summarise(tables: Sequence[Arrays], gate: str, mode: str, languages: slice) 
             if key.endswith("words")
         }
         whole.append({**arrays, **fluent_success(arrays, gate), **wordless})
-    means, half_widths = {}, {}
+    means, intervals = {}, {}
     for name in SUMMARISED:
         values = np.stack([table[name][:, :, :, row, languages] for table in whole])
-        cells = means_of(values.reshape(len(values), -1, *values.shape[-2:]))
-        means[name], half_widths[name] = (part.reshape(values.shape[1:4]) for part in cells)
+        mean, half = means_of(values.reshape(len(values), -1, *values.shape[-2:]))
+        both = np.stack([mean - half, mean + half])
+        if name != "nats":
+            both = share_interval(mean, half, values.shape[-1])
+        means[name] = mean.reshape(values.shape[1:4])
+        intervals[name] = both.reshape(2, *values.shape[1:4])
     references = {
         what: {
             name: float(
@@ -341,7 +365,7 @@ def summarise(tables: Sequence[Arrays], gate: str, mode: str, languages: slice) 
         }
         for what in REFERENCES
     }
-    return Outcome(values[:, 0, 0, 0].size, means, half_widths, references)
+    return Outcome(values[:, 0, 0, 0].size, means, intervals, references)
 
 
 def gate_difference(languages: slice, mode: str) -> list[PairedDifference]:

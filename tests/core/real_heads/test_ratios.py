@@ -1,12 +1,14 @@
-"""Ratios of twins to heads against loops of their own, and intervals against SciPy's."""
+"""Ratios of twins to heads against loops, intervals against SciPy's, colours against totals."""
 
 import math
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
 from gating_core.real_heads import entropy_share, geometric_mean, twin_ratio
+from gating_core.real_heads.measured import drawn_surface
 
 DRAW = np.random.default_rng(0)
 FOUND = {"total": DRAW.lognormal(size=(6, 12)), "error": np.full((6, 12), 1e-6),
@@ -79,3 +81,19 @@ def test_the_share_that_entropy_explains_is_the_squared_correlation():
     assert entropy_share(FOUND) == pytest.approx(line.rvalue**2)
     exact = FOUND | {"total": np.exp(-2 * FOUND["entropy"])}
     assert entropy_share(exact) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("radius", [0.1, 1.0, 30.0])
+def test_what_colours_a_sphere_is_its_total_whatever_its_size(radius):
+    def cap(points):
+        longitude, latitude = points.unbind(-1)
+        level = latitude.cos()
+        return radius * torch.stack(
+            [level * longitude.cos(), level * longitude.sin(), latitude.sin()], -1
+        )
+
+    found, _ = drawn_surface(cap, "estimate")
+    assert float(found.total.value) == pytest.approx(4 * math.sin(1), rel=1e-3)
+    np.testing.assert_allclose(found.known, float(found.total.value), rtol=1e-6)
+    np.testing.assert_allclose(found.signed, found.known)
+    assert (found.error < 1e-6).all()

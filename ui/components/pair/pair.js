@@ -393,7 +393,7 @@ function showScale(part, scale, ends) {
   bar.style.background = gradientOf(scale);
   [low.textContent, high.textContent] = ends;
   part.hidden = !ends[0];
-  part.classList.toggle('gc-pair-signed', /^(K = )?−/.test(ends[0])); // its middle is zero
+  part.classList.toggle('gc-pair-signed', /^(K[^=]*= )?−/.test(ends[0])); // its middle is zero
 }
 
 // The maps of some frames, one side below the other; new ones where the numbers are. With a

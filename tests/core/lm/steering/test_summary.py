@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from gating_core.lm.resampling import loss_difference
 from gating_core.lm.steering import outcomes as module
@@ -27,8 +30,11 @@ def test_means_are_over_seeds_prompts_and_languages(tables):
         cells = [table["success"][layer, kind, strength, 1] for table in tables]
         at = layer, kind, strength
         assert result.means["success"][at] == pytest.approx(np.mean(cells), abs=1e-6)
-        seeds = mean_interval(np.array([cell.mean() for cell in cells])).half_width
-        assert result.half_widths["success"][at] >= seeds - 1e-9
+        low, high = result.intervals["success"][:, *at]
+        assert 0 <= low < result.means["success"][at] < high <= 1
+        assert result.intervals["nats"][1][at] > result.means["nats"][at]
+        nats = mean_interval(np.array([x["nats"][layer, kind, strength, 1].mean() for x in tables]))
+        assert np.ptp(result.intervals["nats"][:, *at]) / 2 >= nats.half_width - 1e-6
     english = module.summarise(tables, "none", HELD, ENGLISH)
     assert english.texts == 3 * 40
     want = np.mean([table["nats"][1, 0, 2, 0, 0] for table in tables])
@@ -63,6 +69,24 @@ def test_intervals_are_those_of_a_difference_from_zero(count):
         want = loss_difference(sums, np.zeros_like(sums), counts)
         assert means[cell] == pytest.approx(want.mean)
         assert widths[cell] == pytest.approx(want.half_width)
+
+
+@given(st.integers(0, 240), st.floats(0, 2))
+def test_an_interval_of_a_share_lies_within_0_and_1(count, half):
+    share = count / 240
+    low, high = module.share_interval(np.array([share]), np.array([half]), 40)[:, 0]
+    assert -1e-9 <= low <= share + 1e-9
+    assert share - 1e-9 <= high <= 1 + 1e-9
+    middle = module.share_interval(np.array([0.5]), np.array([half]), 40)[:, 0]
+    np.testing.assert_allclose(middle, 0.5 + np.array([-1, 1]) * half / np.sqrt(1 + 4 * half**2))
+
+
+@pytest.mark.parametrize("successes", [0, 1, 7, 40])
+def test_an_interval_of_independent_texts_is_wilsons(successes):
+    share = np.array([successes / 40])
+    half = module.NORMAL * np.sqrt(share * (1 - share) / 40)
+    want = binomtest(successes, 40).proportion_ci(method="wilson")
+    np.testing.assert_allclose(module.share_interval(share, half, 40)[:, 0], want, atol=1e-12)
 
 
 @pytest.mark.parametrize(("row", "mode"), [*enumerate(MODES)])
