@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 
 from gating_core.experiments.comparison import (
+    FIRST_SETTING,
     STRENGTHS,
     Cut,
     Setting,
@@ -305,10 +306,11 @@ def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -
 
 def chosen_text(result: Result) -> str:
     """Say how the shown seed was chosen."""
-    count = result.run.setting.seed_count
-    return section(
-        "landing", "chosen", seed=result.pair.right.seed, better=(count + 1) // 2, count=count
-    )
+    setting, seed = result.run.setting, result.pair.right.seed
+    if setting == FIRST_SETTING:
+        return section("landing", "pictured", seed=seed)
+    count = setting.seed_count
+    return section("landing", "chosen", seed=seed, better=(count + 1) // 2, count=count)
 
 
 def stale_text(shown: Setting, requested: Setting) -> str:

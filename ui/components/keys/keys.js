@@ -165,7 +165,7 @@ function drawAll(state) {
   say(find('sentence'), bold, words || rest);
   find('cut').setAttribute('aria-pressed', Boolean(state.plane));
   find('half').textContent = verdict.sign
-    ? `half colour at |K| = ${number(state.half)}, grey only where K = 0` : 'K = 0';
+    ? `half colour at |K| = ${number(state.half)}` : 'K = 0';
   root.classList.toggle('gc-keys-uncut', !state.plane);
   root.classList.toggle('gc-keys-three', slotsOf(state) < 4); // which are flat: there are no signs
   root.dataset.sign = verdict.sign ?? 'none';
@@ -188,5 +188,5 @@ function showPoint(state, point) {
   const K = at && (isFlat ? 0 : curvatureOf(model, outputAt(model, ...at)).K);
   const place = at?.map(x => number(Number(x.toFixed(2)))).join(', ');
   state.find('point').textContent = at ? `At (${place}): K = ${number(K)}`
-    : 'Click a point of the surface for its numbers below.';
+    : 'Click a point: its K';
 }

@@ -35,7 +35,7 @@ function medianSize(numbers) {
   return sorted[sorted.length >> 1] || 1;
 }
 
-const LEAST_TINT = 0.4; // of the half colour, however small |K|: its proved sign is seen
+const LEAST_TINT = 0.85; // of the half colour, however small |K|: its proved sign is seen
 
 // A pale tint near K = 0, half of the colour at |K| = `half`, all of it at infinity.
 function colourOf(K, half, sign) {

@@ -2,18 +2,28 @@
 
 const ASKED = 'gc-stage-asked'; // in the browser's storage: this visitor has been asked
 const RING_SECONDS = 4; // for which the ring stands
-const FALL_SECONDS = 0.9;
+const FALL_SECONDS = 1.5;
+const NEAR = 0.7; // of the picture, which the ring's surface fills
 
-// A visitor who comes for the first time sees the ring; then the surface falls flat, and they are
-// asked. With reduced motion a still picture of the flat surface stands beside the answer.
+// A visitor who comes for the first time sees the ring from near; then the surface falls flat, and
+// they are asked, with the ring in a still picture beside it.
 function open(state) {
   Object.assign(state, { strength: 1, opening: true });
+  const { view, size } = state;
+  const away = { ...view.camera };
+  const places = surfaceAt(state);
+  view.frame(Array.from({ length: size * size }, (_, i) => vertexOf(places, i)), NEAR);
+  const near = { ...view.camera };
+  Object.assign(view.home, away);
   drawStage(state);
   state.root.classList.add('gc-stage-opening');
   const seconds = RING_SECONDS + FALL_SECONDS;
   play(state, seconds, share => {
     const fallen = Math.max(0, (share * seconds - RING_SECONDS) / FALL_SECONDS);
+    if (fallen > 0 && state.strength === 1) keepStill(state, 'Gate on: the plane cuts a closed ring');
     state.strength = 1 - eased(fallen);
+    view.camera.distance = mixed([near.distance], [away.distance], eased(fallen))[0];
+    view.camera.centre = mixed(near.centre, away.centre, eased(fallen));
     if (share === 1) ask(state);
     if (fallen > 0) drawStage(state);
   });
@@ -34,13 +44,26 @@ function ask(state) {
   const answers = { yes: `Not this one: ${why}`, no: `Right: ${why}`, show: '' };
   for (const [name, text] of Object.entries(answers)) {
     state.find(name).onclick = () => {
-      if (isStill()) state.find('still').src = state.view.picture(1);
-      state.find('before').hidden = !isStill();
+      keepStill(state, 'Gate off: the plane cuts a straight line');
       endQuestion(state);
       state.find('answer').textContent = text;
       openGate(state, 0);
     };
   }
+}
+
+// What is shown now, beside what comes.
+function keepStill({ view, find }, words) {
+  Object.assign(find('still'), { src: view.picture(1), alt: words });
+  find('still-words').textContent = words;
+  find('before').hidden = false;
+}
+
+// The full gate's classes, which the surface carries along: the signs of distances from its plane.
+function carriedField(state) {
+  const full = { ...state, strength: 1 };
+  const places = surfaceAt(full);
+  return fieldOf(fittedAt(full, middleOf(places)), places);
 }
 
 function endQuestion(state) {

@@ -7,7 +7,7 @@
 
 const CELLS = 10;
 const DRAWN = 200; // test points at most; all of them count
-const ASIDE = 0.1; // radians: seen straight on, lines coincide
+const ASIDE = -0.1; // radians: seen straight on, a dome looks flat
 const FILLED = 0.89; // of the picture
 const LARGEST_DOT = 10; // pixels; smaller in a narrow picture
 const BEYOND = 0.1; // of the question's cut: how far its sheet reaches
@@ -92,15 +92,13 @@ function build(state) {
   redrawOnResize(state.find('square'), () => drawStage(state));
 }
 
-// Across the triangle, whose longest extent is the first axis, on the side to which the last
-// fitted plane faces upwards; halfway between this plane and the triangle: a ring at the full gate
-// and the flat surface are both seen broadly. The triangle, the surfaces at both ends, the
-// sheets of the question and of the full gate are in the picture.
+// Before the last fitted plane, on the side to which it faces upwards, a little aside, and halfway
+// up: a ring at the full gate and the flat surface are both seen broadly. The triangle, the surfaces
+// at both ends, the sheets of the question and of the full gate are in the picture.
 function aim(state) {
   const { view, surfaces, corners, planes } = state;
-  const [, y, z] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
-  const azimuth = Math.sign(y) * Math.PI / 2 + ASIDE;
-  Object.assign(view.camera, { azimuth, elevation: (Math.asin(z) + Math.PI / 2) / 2 });
+  const [x, y] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
+  Object.assign(view.camera, { azimuth: Math.atan2(y, x) + ASIDE, elevation: Math.PI / 4 });
   const places = [corners, surfaces].flatMap(all =>
     Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)));
   const full = { ...state, strength: 1 };
@@ -165,15 +163,17 @@ function drawStage(state) {
   const testField = fieldOf(plane, testPlaces);
   const ink = cssColour(getComputedStyle(root).color);
   const isFlat = strength === 0 && header.flat;
+  const isFalling = state.opening && strength < 1;
+  const carried = isFalling || asking ? carriedField(state) : null;
   const scene = { size, places, normals: normalsOf(places, size), lines: [], sheets: [],
     cells: isFlat ? 0 : CELLS, // curved lines would make a flat surface look curved
-    classes: header.colours.map(hexColour), plane: [...plane.normal, offsetOf(plane)],
+    classes: header.colours.map(hexColour), field: carried ?? field,
     shadow: shadowOn(ink) * Math.min(1, 4 * strength) };
   addTriangle(scene, [0, 1, 2].map(i => vertexOf(state.corners, i)), ink, 0.14, 0.45);
   const drawn = Math.min(DRAWN, labels.length);
-  const ends = asking ? [] : endsOf(field, size)
+  const ends = carried ? [] : endsOf(field, size)
     .flatMap(pair => crossingOf(field, pair, i => vertexOf(places, i)));
-  const inks = header[asking ? 'colours' : 'pointColours'].map(hexColour); // on grey, on colours
+  const inks = header[state.held ? 'colours' : 'pointColours'].map(hexColour); // on grey, on colours
   const points = [...labels.subarray(0, drawn)].flatMap(label => inks[label]);
   scene.points = { size: Math.min(LARGEST_DOT, 5 + view.canvas.clientWidth / 180),
     places: new Float32Array([...testPlaces.subarray(0, 3 * drawn), ...ends]),
@@ -182,14 +182,15 @@ function drawStage(state) {
     const question = straightCut(state);
     addSheet(scene, question.plane, middle, ink, question.half);
     addCut(scene, question.cut, QUESTION_WIDE);
-    Object.assign(scene, { plane: null, colours: plainColours(size) });
-  } else {
-    addSheet(scene, plane, middle, ink);
+  } else if (isFalling) addCut(scene, cutOf(carried, size, places));
+  else {
+    addSheet(scene, plane, middle, ink, state.opening ? HALF : undefined);
     addCut(scene, cutOf(field, size, places));
     const shown = state.testPoints.subarray(0, 2 * drawn);
     paintSquare(state.find('square'),
       { field, size, points: shown, labels, pointField: testField, ...header });
   }
+  if (state.held) Object.assign(scene, { field: null, colours: plainColours(size) });
   const isBetween = strength > 0 && strength < 1;
   if (isBetween && !state.opening) {
     const segments = pullsOf(i => vertexOf(state.surfaces, i), places, size);
@@ -205,6 +206,7 @@ function drawStage(state) {
 // What the plane cuts, and how many test points lie on their side of it: [bold, rest].
 function sentenceOf(state, isFlat, field, testField, fittedField) {
   const { strength, size, own, labels, asking } = state;
+  if (state.opening && strength < 1) return ['The gate closes.', 'The same surface falls flat.'];
   const gates = { 0: 'Gate off.', 1: 'Gate on.' };
   const gate = gates[strength] ?? `Gate at λ = ${decimals(strength)}.`;
   if (asking) {

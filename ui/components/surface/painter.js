@@ -56,7 +56,7 @@ function paintByCanvas(context, scene, lens) {
 
 // A part for every cell of the mesh, with the grid lines at its first two edges.
 function meshParts(context, scene, lens, trace) {
-  const { size, places, normals, colours, plane, classes, cells } = scene;
+  const { size, places, normals, colours, field, classes, cells } = scene;
   const spots = Array.from({ length: size * size }, (_, i) => lens.project(vertexOf(places, i)));
   const line = cells / (size - 1);
   const isLine = at => Math.floor(at * line + 1e-9) !== Math.floor((at - 1) * line + 1e-9);
@@ -68,11 +68,10 @@ function meshParts(context, scene, lens, trace) {
       if (corners.some(j => Number.isNaN(spots[j][2]))) continue;
       parts.push({ depth: corners.reduce((sum, j) => sum + spots[j][2] / 4, 0), paint: () => {
         const place = vertexOf(places, i);
-        const side = plane && Number(dot(plane, place) + plane[3] > 0);
         const normal = vertexOf(normals, i);
         const seen = dot(normal, minus(lens.eye, place)) < 0 ? -1 : 1;
         const lit = 0.48 + 0.68 * (0.5 + 0.5 * seen * dot(normal, LIGHT)) ** 2;
-        const colour = plane ? classes[side] : vertexOf(colours, i);
+        const colour = field ? classes[Number(field[i] > 0)] : vertexOf(colours, i);
         trace(corners.map(j => spots[j]));
         context.closePath();
         context.fillStyle = context.strokeStyle = cssOf(colour.map(x => x * lit));

@@ -6,17 +6,17 @@ layout(location=2) in vec3 colour; layout(location=3) in vec2 grid;
 uniform mat4 lens;
 out vec3 P, N, C; out vec2 G;
 void main() { P = place; N = normal; C = colour; G = grid; gl_Position = lens * vec4(place, 1.); }`;
-// With classes, the colour is decided at every pixel, so that it changes exactly at the plane.
+// With classes, C.x is a field whose sign decides at every pixel, exactly where a plane cuts.
 const MESH_PIXEL = `#version 300 es
 precision highp float;
 in vec3 P, N, C; in vec2 G;
-uniform vec3 eye, below, above; uniform vec4 plane; uniform bool classed; uniform float ratio;
+uniform vec3 eye, below, above; uniform bool classed; uniform float ratio;
 out vec4 pixel;
 void main() {
   vec3 view = normalize(eye - P), n = normalize(N), c = C;
   if (dot(n, view) < 0.) n = -n;
   if (classed) {
-    float f = dot(plane.xyz, P) + plane.w;
+    float f = C.x;
     c = mix(below, above, smoothstep(-.7, .7, f / max(fwidth(f), 1e-6)));
     c = mix(vec3(.80, .79, .78), c, .62 + .38 * tanh(2. * abs(f)));
   }

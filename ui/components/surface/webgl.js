@@ -105,7 +105,7 @@ function paintByWebgl(gl, parts, scene, lens) {
 }
 
 function paintMesh(gl, parts, scene, lens, use, feed) {
-  const { size, places, normals, colours, cells } = scene;
+  const { size, places, normals, colours, field, cells } = scene;
   gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, parts.index);
   const isOpen = places.some(Number.isNaN);
   if (parts.size !== size || parts.cells !== cells || isOpen || parts.isOpen) {
@@ -134,14 +134,14 @@ function paintMesh(gl, parts, scene, lens, use, feed) {
   const at = use(parts.mesh);
   gl.uniform3fv(at.eye, lens.eye);
   gl.uniform1f(at.ratio, lens.ratio);
-  gl.uniform1i(at.classed, scene.plane ? 1 : 0);
-  if (scene.plane) {
-    gl.uniform4fv(at.plane, scene.plane);
+  gl.uniform1i(at.classed, field ? 1 : 0);
+  if (field) {
     gl.uniform3fv(at.below, scene.classes[0]);
     gl.uniform3fv(at.above, scene.classes[1]);
   }
-  const vertices = [places, normals, colours ?? normals].map(values => ({ values, size: 3 }));
-  feed(...vertices, { values: parts.grid, size: 2 });
+  const vertices = [places, normals].map(values => ({ values, size: 3 }));
+  const paint = field ? { values: Float32Array.from(field), size: 1 } : { values: colours, size: 3 };
+  feed(...vertices, paint, { values: parts.grid, size: 2 });
   gl.drawElements(gl.TRIANGLES, parts.triangles, gl.UNSIGNED_INT, 0);
 }
 

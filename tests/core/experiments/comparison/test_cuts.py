@@ -73,11 +73,11 @@ def test_the_shadow_of_three_dimensions_loses_nothing_and_stands_on_the_classifi
 def test_the_plane_of_the_gated_layer_is_its_classifier():
     """Class 1 of the trained model is where the example lies above its plane."""
     from gating_core.experiments.comparison.frames import strengths_model
-    from gating_core.experiments.comparison.presets import load_preset, load_sweep
+    from gating_core.experiments.comparison.presets import load_preset
 
-    run, sweep = load_preset("circle"), load_sweep("circle")
+    run = load_preset("circle")
     ensemble = run.variants[run.setting.compared[1]].ensemble
-    logits = strengths_model(ensemble, sweep.member, [1.0])(GRID.points)[0]
+    logits = strengths_model(ensemble, run.setting.seeds.index(47), [1.0])(GRID.points)[0]
     example = gated_layer()
     heights = example.function(GRID.points) @ torch.tensor(example.plane[:3]).double()
     assert torch.equal(logits[:, 1] > logits[:, 0], heights + example.plane[3] > 0)
