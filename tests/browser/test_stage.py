@@ -215,8 +215,7 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         )  # fmt: skip
         for later in (".gc-stage-square", ".st-key-stage_numbers p", ".gc-stage-play"):
             assert not page.locator(later).first.is_visible()
-        words = ("Gate on: the plane cuts a closed ring", "Gate off: the plane cuts a straight line")
-        assert_the_other_state_stands_beside(page, words[0])
+        assert_the_other_state_stands_beside(page, "Gate on: the plane cuts a closed ring")
         assert_a_straight_cut_is_drawn_and_nothing_cropped(page)
         assert page.locator(".gc-plane-knob:visible").count() == 0
         assert text(page, SENTENCE).startswith("Gate off. The surface is flat.")
@@ -227,7 +226,7 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         assert text(page, SENTENCE) == RING
         assert text(page, ".gc-stage-answer").startswith("Right: a plane meets a flat surface")
         assert_on_the_first_screen(page, ".gc-stage-square", ".gc-plane-knob", SENTENCE)
-        assert_the_other_state_stands_beside(page, words[1])
+        assert_the_other_state_stands_beside(page, "Gate off: the plane cuts a straight line")
         picture = pixels(page.locator(".gc-stage-stack"))
         rows = (np.abs(picture - picture[0, 0]).sum(-1) > 30).any(1)
         assert rows.mean() > 0.8  # no empty band above or below

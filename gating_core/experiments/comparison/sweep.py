@@ -126,7 +126,7 @@ def breadth(values: np.ndarray) -> float:
 # --- The shown member -----------------------------------------------------------------------------
 
 SCORE_GRID = 31  # points along each side: enough to compare areas
-# Of `FIRST_SETTING`, for its picture: a round dome, on whose flat surface class 0 surrounds class 1.
+# Of `FIRST_SETTING`, for its picture: a round dome; once flat, class 0 surrounds class 1.
 PICTURED_SEED = 35
 
 
