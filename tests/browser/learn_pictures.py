@@ -25,7 +25,7 @@ PARTS = {  # by the page that draws
 WITHOUT = """.gc-stage .gc-stage-stack.gc-stage-stack { grid-area: 1 / 1 / 2 / -1 !important; }
   .gc-stage .gc-stage-square.gc-stage-square { grid-area: 1 / 1 !important; align-self: end;
     z-index: 1; }
-  .gc-keys-hint, .gc-keys-point, .gc-keys-biases, .gc-stage > p,
+  .gc-keys-hint, .gc-keys-point, .gc-keys-biases, .gc-pair-bar, .gc-stage > p,
   .gc-stage-bar, .gc-stage-fit, .gc-plane-knob, [data-testid=stSelectbox],
   [data-testid=stElementContainer]:has([data-testid=stMetric]) ~ * { display: none !important; }"""
 
