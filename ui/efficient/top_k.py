@@ -304,7 +304,7 @@ def losses_chart(with_gate: str, k: int) -> go.Figure:
             figure.add_annotation(x=np.log10(size), y=0, yref="paper", yanchor="bottom", text="▼",
                                   showarrow=False, hovertext=over)  # fmt: skip
     c.mark_x(figure, k, f"\u00a0<b>k = {k}</b>\u00a0")
-    figure.layout.annotations[-1].xanchor = "right" if k > 4 else "left"
+    figure.layout.annotations[-1].xanchor = "right"
     return figure
 
 

@@ -21,7 +21,7 @@ BAR_PIXELS = 20  # more where the colour scale lies below the maps
 PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
 HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
 TICKS = (0.01, 0.1, 0.3, 0.6, 1.0)  # weights named beside the scale
-LABELLED = 90  # characters at most beside which each has its sign
+LABELLED = {"x": 90, "y": 40}  # characters at most below and beside which each has its sign
 MAP_CELLS = 48  # along each side of a map among others: smaller ones would vanish between pixels
 # By the square root of the weight: most weights are small.
 SCALE = [
@@ -69,7 +69,7 @@ def map_chart(
             layout[f"{axis[0]}axis{axis[1:]}"] = {
                 "tickvals": (begins[:, None] + np.arange(len(signs))).ravel(),
                 "ticktext": signs * len(begins), "ticks": "", "tickangle": 0,
-                "showticklabels": not several and len(signs) <= LABELLED,
+                "showticklabels": not several and len(signs) <= LABELLED[axis[0]],
                 "tickfont": {"size": 12}, "showgrid": False, "zeroline": False,
                 "range": [-0.5, count - 0.5] if axis is x else [count - 0.5, -0.5],
                 "domain": domain, "anchor": other, "constrain": "domain",

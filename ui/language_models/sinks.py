@@ -140,8 +140,10 @@ def share_chart(title: str, shares: Sequence[np.ndarray], characters: int) -> go
         y_axis=c.log_axis(0.4, 200) | c.ticks((1, 10, 100), ("1", "10", "100")),
     )
     for percent, name in zip(LARGE_MODEL, ("no gate", "gate"), strict=True):
-        figure = c.mark_y(figure, percent, f"large model, {name} [Q]")
-    return c.mark_y(figure, uniform, "uniform attention")
+        c.mark_y(figure, percent, f"large model, {name} [Q]")
+    c.mark_y(figure, uniform, "uniform attention")
+    figure.layout.shapes[-1].label.yanchor = "top"  # below its line: another's is just above
+    return figure
 
 
 def share_text(share: float) -> str:
