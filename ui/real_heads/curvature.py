@@ -52,7 +52,7 @@ from ui.work.cache import CACHE, cached
 
 CHART = "chart_heads_ratios"
 CHART_PIXELS = 370  # of a chart that ends above the fold of a screen of 1280 × 720 pixels
-SHARES = (0.1, 0.3, 1, 3)  # labelled: of the twin's total
+SHARES = (0.1, 0.3, 1, 3)  # labelled in percent: of the twin's total
 SCORE_TWINS = {"sharp": "random queries and keys", "offset": "the same with own offsets"}
 
 
@@ -161,28 +161,25 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
     figure = c.chart(
         than,
         traces,
-        "∫|K| dA, share of its random twin’s",
+        "∫|K| dA, % of its random twin’s",
         height=CHART_PIXELS,
         margin={"l": 56, "r": 8, "t": 64, "b": 44},
-        x_axis=c.log_axis() | c.ticks(SHARES, [percent(x) for x in SHARES]) | {"tickangle": 0},
+        x_axis=c.log_axis() | c.ticks(SHARES, [f"{100 * x:g}" for x in SHARES]) | {"tickangle": 0},
         y_axis={"range": [layers + 1.8, 0.3], "zeroline": False, "showgrid": False}
         | c.ticks([*range(1, layers + 1), layers + 1.2], names),
         showlegend=False,
         annotations=notes,
     )
     figure.add_annotation(
-        x=0, y=1, xref="paper", yref="paper", text="Each dot is a head: click one", showarrow=False,
-        xanchor="left", xshift=-50, yanchor="bottom", yshift=21, font={"size": 14},
+        x=0, y=1, xref="paper", yref="paper", text="Dot: a head; dashed: its twin. Click one",
+        showarrow=False, xanchor="left", xshift=-50, yanchor="bottom", yshift=21, font={"size": 14},
     )  # fmt: skip
     figure.add_scatter(
         x=[float(ratios[shown])], y=[shown[0] + 1], mode="markers", hoverinfo="skip",
         marker={"size": 20, "symbol": "circle-open", "color": c.ACCENT, "line": {"width": 3}},
     )  # fmt: skip
     less, more = int((x < 1).sum()), int((x > 1).sum())
-    for text, anchor, side in (
-        (f"◀ {less} less than their twin", "right", -8),
-        (f"{more} more ▶", "left", 8),
-    ):
+    for text, anchor, side in ((f"{less} heads less", "right", -8), (f"{more} more", "left", 8)):
         figure.add_annotation(x=0, y=1, yref="paper", text=text, xanchor=anchor, xshift=side,
                               yanchor="bottom", showarrow=False, font={"size": 14})  # fmt: skip
     return figure.add_vline(1, line={"width": 2, "dash": "dash", "color": c.FAINT})

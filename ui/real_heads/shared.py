@@ -93,7 +93,7 @@ def head_text(head: Head) -> str:
 def pair_of(surfaces: Mapping[str, DrawnSurface | None]) -> Pair:
     """Return surfaces by name, each to its own scale, in one colour scale of K times area."""
     found = {name: surface for name, surface in surfaces.items() if surface is not None}
-    scale = scale_of("curvature", [x.known for x in found.values()], asinh=False)
+    scale = scale_of("curvature", [x.known for x in found.values()], each=True)
     sides = []
     for name, surface in found.items():
         middle, turn, unit = level(surface.drawn, surface.drawn)

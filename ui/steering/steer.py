@@ -463,7 +463,7 @@ def outcome_chart(
     for shift, (gate, outcome), style in zip(
         (0, 0.05), both.items(), (c.UNGATED, c.GATED), strict=True
     ):
-        thin = style | {"width": 1, "legend": False}
+        thin = style | {"width": 1, "legend": gate == UNGATED}  # one name for both
         for kind, look in ((FEATURE, style), (ALONG_RANDOM, thin)):
             means = outcome.means[quantity][layer, kind]
             low, high = outcome.intervals[quantity][:, layer, kind]
@@ -481,8 +481,5 @@ def outcome_chart(
         y_axis={"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]},
     )
     at = STRENGTHS[cell_of(layer, strength)[2]]
-    figure.add_annotation(
-        x=5, y=0.2, text="thin: random direction", showarrow=False, font={"size": 12}
-    )
     band = {"fillcolor": c.ACCENT, "opacity": 0.15, "line_width": 0, "layer": "below"}
     return figure.add_vrect(at - 0.15, at + 0.2, **band)
