@@ -179,8 +179,8 @@ GALLERY: dict[str, GateCase] = {
         _zero,
     ),
     "distance": GateCase(
-        "gate of a distance", "scalar", _formulas("1/sqrt((u+2)^2+(v+2)^2)"),
-        "1/g grows evenly along every ray from a point outside: the sheet is rolled into a cone.",
+        "gate of a distance", "scalar", _formulas("1/sqrt((u+1.6)^2+v^2)"),
+        "1/g is the distance from a point outside: rays from it become the lines of a cylinder.",
         _zero,
     ),
     "ruled": GateCase(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from gating_core.experiments.comparison import PAIR_DIM, load_pair
@@ -18,13 +20,15 @@ from ui.work.cache import cached
 
 SHOWN = {"left": "price on K", "right": "no price"}  # of `load_pair`
 FLAT = "left"
+EYE = np.radians([285, 25]).tolist()  # both surfaces are broad, and no fold is seen end-on
 GUESS, VIEW_KEY = "flat_guess", "flat_pair"
 
 
 @cached()
 def picture(guessed: bool) -> Pair:
     """Return both shadows, in grey before the guess and in colours of K after it."""
-    return shadow_pair({side: load_pair()[name] for side, name in SHOWN.items()}, guessed)
+    shadows = {side: load_pair()[name] for side, name in SHOWN.items()}
+    return replace(shadow_pair(shadows, guessed), eye=EYE)
 
 
 def draw() -> None:

@@ -434,7 +434,6 @@ function columnOf([, numbers, complete], frame) {
 function addGround(scene, { ground, origin }, ink) {
   const { places, size, lines } = scene;
   scene.ground = [{ corners: ground, colour: [...ACCENT, 0.1] }];
-  scene.shadow = 0.12;
   lines.push({ segments: ringOf(ground), wide: 1.4, colour: ACCENT, hidden: 0.4 });
   if (!origin) return;
   const from = i => {
