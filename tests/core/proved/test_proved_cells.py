@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.attention.config import MECHANISMS, NORMS, AttentionConfig, GateConfig
@@ -93,6 +93,11 @@ GATES = st.builds(
     size=st.integers(1, 20),
     degree=st.integers(1, 4),
 )
+@example(  # a key of linear attention that is zero but for rounding
+    seed=0, scale=15.0, collapse=0.0, steep=19.0, source="unnormalised", heads=1, width=1, n=2,
+    depth=2, residual=False, norm="none", projection=False, size=1, degree=1,
+    gate=GateConfig("sigmoid", position="G3"),
+)  # fmt: skip
 def test_no_cell_of_a_random_model_is_proved_wrong(
     seed,
     scale,
