@@ -8,8 +8,7 @@
 
 const CELLS = 10;
 const CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
-const FILLED = 0.9;
-const FULL = 0.95; // of a picture of classified surfaces, whose last frame alone counts
+const FILLED = 0.95; // of a picture
 const PLAY_SECONDS = 5;
 const GROWING = 40; // frames, as long as a run has fewer: as fast as a whole run
 const SIDE_NAMES = ['left', 'right', 'third', 'fourth'];
@@ -161,7 +160,7 @@ function aim(state, isFirst) {
     const triangles = hasCorners(state, about) ? corners.flat() : [];
     places.push(...ground ?? [], ...origin ? [origin] : [], ...triangles);
     Object.assign(camera, CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
-    if (places.length) views[i].frame(places, isClassed ? FULL : FILLED);
+    if (places.length) views[i].frame(places, FILLED);
     views[i].centre = camera.centre;
     return camera.distance;
   });
