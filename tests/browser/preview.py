@@ -38,9 +38,10 @@ h1 { font-size: 2.4rem; }
 
 
 def open_glance(page: Page, file: Path) -> None:
+    page_text = file.read_text(encoding="utf-8")  # with the style from the start, to be framed by it
+    file.write_text(page_text.replace("</head>", f"<style>{GLANCE}</style></head>"), "utf-8")
     page.goto(file.as_uri())
     page.wait_for_selector(".gc-pair[data-n]")
-    page.add_style_tag(content=GLANCE)
 
 
 def show(page: Page, frame: int) -> None:
