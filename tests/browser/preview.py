@@ -38,8 +38,9 @@ h1 { font-size: 2.4rem; }
 
 
 def open_glance(page: Page, file: Path) -> None:
-    page_text = file.read_text(encoding="utf-8")  # with the style from the start, to be framed by it
-    file.write_text(page_text.replace("</head>", f"<style>{GLANCE}</style></head>"), "utf-8")
+    plain = file.read_text(encoding="utf-8")
+    styled = plain.replace("</head>", f"<style>{GLANCE}</style></head>")
+    file.write_text(styled, encoding="utf-8")  # before it is opened: surfaces are framed then
     page.goto(file.as_uri())
     page.wait_for_selector(".gc-pair[data-n]")
 
