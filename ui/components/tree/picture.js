@@ -91,8 +91,8 @@ function drawWide(draw, data, width, room) {
   const most = largest(data);
   const scale = Math.min(WIDEST / most.all, 1.2 * row / most.token);
   const across = share => share * (width - 150) + 92;
-  const x = { gives: across(0), G2: across(0.1), weight: across(0.21), mixed: across(0.35),
-    G1: across(0.46), out: across(0.58), head: across(0.74), all: across(0.86), G5: across(0.94),
+  const x = { gives: across(0), G2: across(0.1), weight: across(0.21), mixed: across(0.38),
+    G1: across(0.5), out: across(0.61), head: across(0.75), all: across(0.86), G5: across(0.94),
     entry: across(1) };
   const height = TITLES + leaves * row + gaps;
   const middle = TITLES + (height - TITLES - HEAD_GAP) / 2;
