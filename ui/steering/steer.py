@@ -468,7 +468,7 @@ def outcome_chart(
             means = outcome.means[quantity][layer, kind]
             low, high = outcome.intervals[quantity][:, layer, kind]
             places = np.array(STRENGTHS) + shift
-            name = TITLES[gate] if kind == FEATURE else DIRECTIONS[kind]
+            name = TITLES[gate] if kind == FEATURE else "random"
             traces.append(c.line(name, places, means, (means - low, high - means), **look))
     figure = c.chart(
         CHARTS[quantity],
