@@ -36,7 +36,7 @@ TUBE = GateRequest(OWN, formula="1/sqrt(u^2+1)")  # onto a round tube about an a
 SHAPES = {"tube": TUBE, "dome": GateRequest("sphere"), "saddle": GateRequest("saddle")}
 ENDS = {"K": ("K < 0: saddle", "K > 0: dome"), "|H|": ("|H| = 0", "large |H|")}  # of colours
 BENDING = (0.0, 0.25, 0.5, 0.75, 1.0)  # strengths of the gates that are drawn
-MAP_PIXELS = 460  # the height of a misleading map
+MAP_PIXELS = 400  # the height of a misleading map
 LOOPS = tuple(name for name in TASKS if name != "linear")
 # Of the camera before and after, in radians: a flat triangle from above, then along its plane.
 ELEVATIONS = {"hull": (1.2, 1.2), "flat": (1.2, 0.0)}
