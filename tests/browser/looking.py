@@ -34,16 +34,20 @@ def assert_on_the_first_screen(page: Page, *selectors: str) -> None:
 
 
 def assert_charts_on_a_phone(page: Page) -> None:
-    """In dark colours, one chart below the other, none too wide, the first above all controls."""
+    """In dark colours, one chart below the other, none too wide, the first picture above controls.
+
+    On *Steering* that is a text.
+    """
     assert_dark(page)
     assert_scrolls_only_down(page)
     boxes = [chart.bounding_box() for chart in page.locator(".stPlotlyChart").all()]
     for upper, lower in pairwise(boxes):
         assert upper["y"] + upper["height"] <= lower["y"]
+    first = page.locator(".stPlotlyChart, .st-key-card_none").first
     for row in page.locator('[class*="st-key-"][class*="-row"]').all() if boxes else ():
-        box = row.bounding_box()
+        picture, box = first.bounding_box(), row.bounding_box()
         assert box is not None
-        assert box["y"] >= boxes[0]["y"] + boxes[0]["height"]
+        assert box["y"] >= picture["y"] + picture["height"]
 
 
 def assert_scrolls_only_down(page: Page) -> None:

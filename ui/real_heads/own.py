@@ -73,7 +73,7 @@ def draw() -> None:
     folder = named_folder(sys.argv[1:])
     draw_finding(section("real_heads", "own_finding"), lead=section("real_heads", "own"))
     if folder is None:
-        st.code(COMMAND, language="bash")
+        st.code(COMMAND, language=None)
         st.markdown(section("real_heads", "own_library"))
         st.code(example(), language="python")
         st.download_button("Notebook your_model.ipynb", NOTEBOOK.read_bytes(), NOTEBOOK.name,
