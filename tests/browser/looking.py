@@ -46,6 +46,7 @@ def assert_charts_on_a_phone(page: Page) -> None:
     first = page.locator(".stPlotlyChart, .st-key-card_none").first
     for row in page.locator('[class*="st-key-"][class*="-row"]').all() if boxes else ():
         picture, box = first.bounding_box(), row.bounding_box()
+        assert picture is not None
         assert box is not None
         assert box["y"] >= picture["y"] + picture["height"]
 
