@@ -15,7 +15,7 @@ COOKIE = "gating_process"
 PATH = "/gating"  # that the app is served under
 CALM_SECONDS = 4.0  # while a process is gone, and after that
 RETURN_SECONDS = 240.0
-CONTROLS = (("", "task", ("xor", "circle")), ("Efficient_attention", "top_k", (5, 6)))
+CONTROLS = (("", "task", ("xor", "moons")), ("Efficient_attention", "top_k", (4, 16)))
 
 
 class Visit:
