@@ -15,7 +15,7 @@ from .visiting import open_page, settle, visit
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 POPOVER = "[data-testid=stPopoverBody]"
-NAME = "circle_sigmoid_seed47_lambda0.50"
+NAME = "circle_sigmoid_seed35_lambda0.50"
 MOST_BYTES = 1e6  # of a page that turns
 VIEW = "document.querySelector('#figure canvas').gcView"
 
@@ -60,6 +60,7 @@ def test_the_stage_is_taken_along_as_it_is_seen(browser, served, watch, visitor,
 
     box = visitor.locator(".gc-stage").bounding_box()
     visitor.keyboard.press("Escape")
+    visitor.locator(POPOVER).wait_for(state="detached")  # it fades away over the picture
     here = class_one(visitor.locator(".gc-stage canvas").first)
     visitor.get_by_role("button", name="Take along").click()
     visitor.locator(f"{POPOVER} .gc-figures option").first.wait_for(state="attached")
