@@ -68,13 +68,16 @@ def _swept_area(faces: np.ndarray) -> float:
     count = np.maximum(np.searchsorted(heights, y2, "left") - first, 0)
     face = np.repeat(np.arange(len(faces)), count)
     line = np.arange(len(face)) + np.repeat(first - np.cumsum(count) + count, count)
+
+    def crossing(x: np.ndarray, y: np.ndarray, x_to: np.ndarray, y_to: np.ndarray) -> np.ndarray:
+        # A share of the edge, which no height is too small for, as it would be for a slope.
+        return x[face] + (heights[line] - y[face]) / (y_to - y)[face] * (x_to - x)[face]
+
     # A line enters or leaves a face through its longest edge and one of the two others.
-    with np.errstate(divide="ignore", invalid="ignore"):  # of edges along the lines
-        slopes = (x2 - x0) / (y2 - y0), (x1 - x0) / (y1 - y0), (x2 - x1) / (y2 - y1)
-        long, lower, upper = (slope[face] for slope in slopes)
-        above = heights[line] - y0[face]
-        one, beyond = x0[face] + above * long, heights[line] - y1[face]
-        other = np.where(beyond <= 0, x0[face] + above * lower, x1[face] + beyond * upper)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of the third
+        one = crossing(x0, y0, x2, y2)
+        lower, upper = crossing(x0, y0, x1, y1), crossing(x1, y1, x2, y2)
+    other = np.where(heights[line] <= y1[face], lower, upper)
     starts, ends = np.minimum(one, other), np.maximum(one, other)
     # All lines are laid one behind the other, so that one sort and one scan find their unions.
     apart = line * (ends.max(initial=0.0) - starts.min(initial=0.0)) * 2
