@@ -50,3 +50,6 @@ def test_on_a_phone_a_button_opens_it(browser, served, watch):
         assert links.evaluate_all("all => all.map(a => new URL(a.href).pathname.slice(1))") == [
             address(title) for title in PAGES if title != GUIDE
         ]
+    with open_page(browser, watch, **PHONE) as phone:  # a menu left open covers no other visit
+        visit(phone, watch, f"{served.url}/Which_keys_curve", settle)
+        assert phone.get_by_test_id("stSidebar").bounding_box()["x"] < 0

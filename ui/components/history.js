@@ -14,6 +14,11 @@ function closeMenu() {
 
 export default function () {
   if (Object.hasOwn(history, 'pushState')) return;
+  const { setItem } = Storage.prototype;
+  Storage.prototype.setItem = function keep(key, value) {
+    // Streamlit keeps a menu that is open for the next visit, whose page it would cover.
+    if (!key.startsWith('stSidebarCollapsed')) setItem.call(this, key, value);
+  };
   let input = false; // since the last step
   for (const type of INPUTS) addEventListener(type, () => { input = true; }, true);
   addEventListener('popstate', () => { input = false; }, true);
