@@ -18,9 +18,21 @@ from .visiting import PHONE, open_page, settle, visit
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 SIZE = 31
+# After each frame: the sentence, what else is said, and whether the painted surface lies flat under
+# the question's sheet.
 SAID = """(look => look(look))(look => {
-  const said = document.querySelector('.gc-stage-sentence')?.textContent;
-  if (said && (window.__said ??= []).at(-1) !== said) window.__said.push(said);
+  const view = document.querySelector('.gc-stage-space')?.gcView;
+  if (view && !view.seen) {
+    const { paint } = view.painter;
+    view.painter.paint = (scene, lens) => { view.seen = scene; paint(scene, lens); };
+  }
+  if (view?.seen) setTimeout(() => {
+    const { places, sheets } = view.seen;
+    const isAsked = sheets.length > 0 && places.every((x, i) => i % 3 < 2 || !(Math.abs(x) > 1e-6));
+    const said = [document.querySelector('.gc-stage-sentence').textContent,
+      document.body.innerText, isAsked];
+    if (String((window.__said ??= []).at(-1)) !== String(said)) window.__said.push(said);
+  });
   requestAnimationFrame(() => look(look));
 })"""
 NEW = "localStorage.removeItem('gc-stage-asked')"  # as if the visitor had never been here
@@ -268,9 +280,11 @@ def test_a_preset_answers_the_question_and_overtakes_what_plays(browser, served,
         page.add_init_script(SAID)
         visit(page, watch, f"{served.url}/?present=1", await_stage)
         page.locator(".gc-stage-question").wait_for()
-        said = page.evaluate("window.__said")
-        assert said[0] == RING  # on which the page opens
-        assert said[-1].startswith("Gate off. The surface is flat.")
+        sentences, words, asked = zip(*page.evaluate("window.__said"), strict=True)
+        assert sentences[0] == RING  # on which the page opens
+        assert sentences[-1].startswith("Gate off. The surface is flat.")
+        assert asked == tuple(bool(re.search("Gate off|of many|Yes", each)) for each in words)
+        assert asked == tuple(sorted(asked))
         shown = []
         for part in ("strength=0", "strength=1", "task=xor", "task=linear"):
             page.get_by_role("button", name="Next").click()

@@ -3,7 +3,8 @@
 const ASKED = 'gc-stage-asked'; // in the browser's storage: this visitor has been asked
 const RING_SECONDS = 4; // for which the ring stands
 const FALL_SECONDS = 1.5;
-const NEAR = 0.7; // of the picture, which the ring's surface fills
+const RING_LINES = 3; // the rim of the plane, and the cut with its white edge
+const NEAR = 0.94; // of the picture, which the ring's surface and its plane fill
 
 // A visitor who comes for the first time sees the ring from near; then the surface falls flat, and
 // they are asked, with the ring in a still picture beside it.
@@ -12,33 +13,45 @@ function open(state) {
   const { view, size } = state;
   const away = { ...view.camera };
   const places = surfaceAt(state);
-  view.frame(Array.from({ length: size * size }, (_, i) => vertexOf(places, i)), NEAR);
+  view.frame([...Array.from({ length: size * size }, (_, i) => vertexOf(places, i)),
+    ...sheetCorners(fittedAt(state, middleOf(places)))], NEAR);
   const near = { ...view.camera };
   Object.assign(view.home, away);
   drawStage(state);
   state.root.classList.add('gc-stage-opening');
+  showQuestion(state, true); // whose place is kept
   const seconds = RING_SECONDS + FALL_SECONDS;
   play(state, seconds, share => {
     const fallen = Math.max(0, (share * seconds - RING_SECONDS) / FALL_SECONDS);
-    if (fallen > 0 && state.strength === 1) keepStill(state, 'Gate on: the plane cuts a closed ring');
+    if (fallen > 0 && state.strength === 1) {
+      const { scene } = view; // without the triangle, which the picture crops
+      Object.assign(scene, { ground: null, shadow: 0, lines: scene.lines.slice(-RING_LINES) });
+      keepStill(state, 'Gate on: the plane cuts a closed ring');
+    }
     state.strength = 1 - eased(fallen);
     view.camera.distance = mixed([near.distance], [away.distance], eased(fallen))[0];
     view.camera.centre = mixed(near.centre, away.centre, eased(fallen));
     if (share === 1) ask(state);
     if (fallen > 0) drawStage(state);
+    if (share === 1) paintView(view); // now: the question is of what is seen
   });
 }
 
 function endOpening(state) {
   state.opening = false;
+  showQuestion(state, false);
   state.root.classList.remove('gc-stage-opening');
 }
+
+// The question, with a still picture over it.
+const showQuestion = ({ find }, isShown) =>
+  ['question', 'before'].forEach(name => { find(name).hidden = !isShown; });
 
 function ask(state) {
   endOpening(state);
   state.asking = true;
   state.root.classList.add('gc-stage-asking');
-  state.find('question').hidden = false;
+  showQuestion(state, true);
   const why = 'a plane meets a flat surface in a straight line.'
     + ' Once the gate opens, it is flat no more.';
   const answers = { yes: `Not this one: ${why}`, no: `Right: ${why}`, show: '' };
