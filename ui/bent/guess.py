@@ -28,7 +28,7 @@ GUESS, VIEW_KEY = "flat_guess", "flat_pair"
 def picture(guessed: bool) -> Pair:
     """Return both shadows, in grey before the guess and in colours of K after it."""
     shadows = {side: load_pair()[name] for side, name in SHOWN.items()}
-    return replace(shadow_pair(shadows, guessed), eye=EYE)
+    return replace(shadow_pair(shadows, guessed), eye=EYE, headlit=True)
 
 
 def draw() -> None:
@@ -52,7 +52,8 @@ def draw() -> None:
             st.markdown(section("bent", "right" if guess == FLAT else "wrong"), width="content")
             st.button("Ask me again", key="guess_again", on_click=answer, icon=":material/undo:")
     verdicts = [verdict(name, guess is not None) for name in SHOWN.values()]
-    draw_shadows(picture(guess is not None), VIEW_KEY, "pair", verdicts)
+    note = section("bent", "curve")
+    draw_shadows(picture(guess is not None), VIEW_KEY, "pair", verdicts, note)
     seed, count = models[0].seed, len(models[0].totals)
     explain("the pair", section("bent", "pair", seed=seed, count=count))
     offered().name = "curved_or_bent"

@@ -49,7 +49,9 @@ def shadow_pair(shadows: Mapping[str, Shadow | PricedModel], coloured: bool = Tr
     )
 
 
-def draw_shadows(pair: Pair, key: str, scene: str, verdicts: list[tuple[str, str]]) -> None:
+def draw_shadows(
+    pair: Pair, key: str, scene: str, verdicts: list[tuple[str, str]], note: str = ""
+) -> None:
     """Draw a `shadow_pair`; ``verdicts``: what is large and what is small above each."""
     draw_pair(
         pair,
@@ -60,7 +62,7 @@ def draw_shadows(pair: Pair, key: str, scene: str, verdicts: list[tuple[str, str
         verdicts=[[verdict] for verdict in verdicts],
         quantity="K",
         names=("x₁", "x₂"),
-        note="",
+        note=note,
         maps=False,
         on_leave=lambda *_: None,
     )

@@ -83,7 +83,7 @@ def percent(share: float) -> str:
 
 def beyond_text(share: float) -> str:
     """Say which share of points the colour scale cuts off."""
-    return f"{percent(share)} of points exceed the colour scale"
+    return f"{percent(share)} of points lie beyond the colours' ends"
 
 
 def layers_text(depth: int) -> str:

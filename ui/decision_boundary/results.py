@@ -103,27 +103,28 @@ def finding(run: TrainedRun) -> Told:
     base, gap = base_rates(run), mean_interval(after - before)
     seeds = f"step {run.steps[-1]}, {len(before)} seeds, 95 % interval, paired by seed"
     broken = "" if run.divergence is None else f"{film.divergence_text(run)} "
-    difference = f"difference {points_text(gap)} points"
+    # One mean beside a difference, or two: of three rounded numbers one may seem wrong.
+    difference = f"{means[0]}, difference {points_text(gap)} points"
     if not has_learned(before, base) and not has_learned(after, base):
         yet = "" if run.complete else " yet"
         return (
             f"{broken}Neither model has learned much{yet}.",
-            f"{', '.join(means)}, {difference} ({seeds}); {base_text(run)}.",
+            f"{', '.join(means)} ({seeds}); {base_text(run)}.",
         )
-    if base.mean() >= LOPSIDED / run.task.class_count:
-        means.append(base_text(run))
+    lopsided = base.mean() >= LOPSIDED / run.task.class_count
+    rest = f"({seeds}){f'; {base_text(run)}' if lopsided else ''}."
     name = TITLES[right] if TITLES[right].startswith("no ") else f"the {TITLES[right]}"
     name += "," if "," in name else ""
     verb = by_points(gap, "reduces", "", "increases")
     if not verb:
         bold = f"Whether {name} changes test accuracy is inconclusive."
-        return f"{broken}{bold}", f"{', '.join(means)}, {difference} ({seeds})."
+        return f"{broken}{bold}", f"{difference} {rest}"
     by = points_text(gap).lstrip("−")
     over = "" if left == "ungated" else f" against {TITLES[left]}"
     bold = f"{name[0].upper()}{name[1:]} {verb} test accuracy by {by} points{over}."
     above = f"{(after > before.max()).sum()} of {len(after)} seeds with {TITLES[right]}"
-    best = f"{above} exceed the best with {TITLES[left]}. Means: " if verb == "increases" else ""
-    return f"{broken}{bold}", f"{best}{', '.join(means)} ({seeds})."
+    best = f"{above} exceed the best with {TITLES[left]}. Mean with " if verb == "increases" else ""
+    return f"{broken}{bold}", f"{best}{means[0]} {rest}"
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:

@@ -16,6 +16,7 @@ from ui.drawing.palette import colour_at
 QUANTILE = 0.9  # of a quantity's size: where linear colours end
 SLACK = 1e-9  # relative: a constant quantity does not exceed its own scale
 ASINH_QUANTILE = 0.98  # where asinh colours end: high-curvature ridges have the rest
+NEAR = 1.1  # times that end: a largest value that is no farther is the end, and nothing exceeds it
 SOFT_QUANTILE = 0.1  # of |x|: where the asinh scale turns from linear to logarithmic
 
 
@@ -62,7 +63,7 @@ def colour_scale(
 
     Signed scales and those from zero end at the 90 % quantile of the field with the largest; with
     ``asinh`` at the 98 % quantile of all fields together, or with ``each`` at the largest of the
-    fields' own quantiles.
+    fields' own quantiles; at the largest value where that is hardly more.
     Other scales end at the extremes.
     """
     kind = colouring.range
@@ -86,6 +87,7 @@ def colour_scale(
         curved = values[values > palette.COLOUR_RANGE_FLOOR]
         soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0
         ends = [float(np.quantile(x, ASINH_QUANTILE)) for x in (parts if each else [values])]
+        ends += [largest] if (largest := float(values.max())) <= NEAR * max(ends) else []
         end = max(*ends, palette.COLOUR_RANGE_FLOOR)
         high = float(np.arcsinh(end / soft))
         low = -high if signed else 0.0

@@ -15,6 +15,7 @@ PICTURE = 32  # pixels each way of the image in which visible area is counted
 POINT_BITS, DEPTH_BITS = 12, 20  # of a sort key, for the number and the depth of a point
 STEEPER = np.radians([45, 60])  # the rises where a flat surface is among several
 UPRIGHT = np.array([0.0, 0.0, 1.0])
+SADDLE_RISE = np.radians(30)  # above, bends look flat; below, the near one hides the far one
 NO_SEGMENTS = np.zeros((1, 1, 2, 3))  # of one frame
 
 
@@ -94,6 +95,37 @@ def _twist(surface: np.ndarray, eyes: np.ndarray) -> np.ndarray:
     edges = across, along, *np.gradient(normal, axis=(1, 0))
     first, second, along, across = ((beside * edge).sum(-1) for edge in edges)
     return np.abs(first * along - second * across).sum((1, 2)) + np.finfo(float).tiny
+
+
+def both_bends(surface: np.ndarray, eye: tuple[float, float]) -> np.ndarray:
+    """Return the turn (3, 3) that shows both bends of a ``surface`` (R, R, 3) to an ``eye``.
+
+    Its vector area is upright. Of the quadratic that fits its height, the bend that rises more has
+    its ends left and right; the eye looks down along the other one, from the side that shows more.
+    """
+    points = surface[::2, ::2] - surface.mean((0, 1))
+    points = points / max(float(np.abs(points).max()), np.finfo(float).tiny)
+    area = np.cross(np.gradient(points, axis=1), np.gradient(points, axis=0)).sum((0, 1))
+    axes = np.linalg.svd(area[:, None])[0][:, ::-1]
+    axes = axes * [1, np.sign(np.linalg.det(axes)), 1]  # no mirror image
+    x, y, z = (points @ axes).reshape(-1, 3).T
+    terms = np.stack([x * x / 2, x * y, y * y / 2, x, y, np.ones_like(x)], -1)
+    a, b, c = np.linalg.lstsq(terms, z)[0][:3]
+    if a + c < 0:  # upside down: y and z change their signs
+        axes, a, c = axes * [1, -1, -1], -a, -c
+    falls = np.linalg.eigh([[a, b], [b, c]])[1][:, 0]
+    azimuth = float(np.arctan2(falls[1], falls[0]))
+    views = np.stack([_view(azimuth + turn, SADDLE_RISE) for turn in (0, np.pi)])
+    areas = seen_areas(points @ axes, np.zeros(points.shape[:2], int), views[:, 0])
+    return axes @ views[areas[:, 0].argmax()].T @ _view(*eye)
+
+
+def _view(azimuth: float, elevation: float) -> np.ndarray:
+    """(3, 3): rows are the directions to the viewer, to the right, and up in the picture."""
+    back = np.array([np.cos(azimuth), np.sin(azimuth), 0]) * np.cos(elevation)
+    back[2] = np.sin(elevation)
+    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0])
+    return np.stack([back, right, np.cross(back, right)])
 
 
 def best_eye_of_classified(

@@ -50,8 +50,10 @@ from ui.drawing.first_view import (
     NO_SEGMENTS,
     RISES,
     best_eye,
+    both_bends,
     level,
     scale_share,
+    straight_segments,
 )
 from ui.manifold import shared
 from ui.manifold.shared import Result, best_total, degenerate, strength_of
@@ -63,7 +65,9 @@ FRAMES = "manifold_strengths"  # of the pair in the browser
 CORNERS = "manifold_corners"  # what a dragged value of the pair in the browser is
 DISTANT = 3.0  # |x|, in units of half the input square's side
 FAR = 8.0  # times as large as the surface, the triangle of the values is not drawn
+FLAT_EYE = -np.pi / 2 + 0.35, np.pi / 3  # a flat surface lies there, along a diagonal
 SMALLEST = 0.5  # a gated surface that is smaller, against the ungated one, is magnified
+RIDGE = 0.25  # of a total on `MOST_CURVED` of the area: it is said
 Frames = Sequence[MeasuredInstance]  # of one variant, by strength
 Told = tuple[str, str]  # what is large or bold, and the rest
 
@@ -172,7 +176,9 @@ def pair_of(
     Both lie in one space: the widest extents of the ungated surface are level. Where it is flat,
     height shows how far the gate lifts the other out of its plane. Where a gated surface is much
     smaller or larger, each strength is drawn as large as the ungated one. Each stands in the middle
-    of its picture, seen from half-way up: lower, the near bend of a saddle hides the far one.
+    of its picture. Where the gate alone curves, each has a view of its own: the flat surface lies
+    there as a sheet with straight lines, the other is turned until its bends are seen. Elsewhere
+    both are seen from half-way up: lower, the near bend of a saddle hides the far one.
     Colours come from no gate and the strongest one; ``key`` names the variants.
     """
     quantity = COLOURINGS[colouring]
@@ -182,8 +188,16 @@ def pair_of(
     values = [_axes.project(np.stack([x.surface.values[0] for x in frames])) for frames in both]
     values = [np.pad(x, [(0, 0)] * 3 + [(0, 3 - x.shape[-1])]) for x in values]
     values = [np.where(np.isfinite(x), x, 0.0) for x in values]  # overflow: K is unresolved there
-    middle, turn, unit = level(*_undragged(values[0][0], values[1][-1], _ungated, _frames, _axes))
+    undragged = _undragged(values[0][0], values[1][-1], _ungated, _frames, _axes)
+    middle, turn, unit = level(*undragged)
     drawn = [(x - middle) @ turn for x in values]
+    flat, own_turn, lines = drawn[0][0], np.eye(3), NO_SEGMENTS
+    if (_ungated.verdict.word, _frames[-1].verdict.word) == (FLAT, CURVED):
+        eye, own_turn = FLAT_EYE, both_bends((undragged[1] - middle) @ turn, FLAT_EYE)
+        lines = straight_segments(values[0][0], unit * flat, _ungated.surface.axis)[None]
+    else:
+        eye = best_eye([flat, drawn[1][-1]], rises=RISES[1:2], crossing=True)
+    drawn[1] = drawn[1] @ own_turn
     own, *sizes = (_diagonal(x) for x in (drawn[0][0], *drawn[1]))
     times, corners = [1.0] * len(sizes), shared.averaged(_ungated)
     if not all(SMALLEST * own <= size <= own / SMALLEST for size in sizes):
@@ -193,6 +207,7 @@ def pair_of(
     drawn[1] = (drawn[1] - centres) * np.reshape(times, (-1, 1, 1, 1))
     sides = []
     for index, (frames, points) in enumerate(zip(both, drawn, strict=True)):
+        turned, centre = (turn @ own_turn, centres[:, 0]) if index else (turn, 0.0)
         plane = None if corners is None else _in_space(corners, _axes)
         shown = plane is not None and _diagonal(plane) < FAR * own
         shown = shown and (index == 0 or set(times) == {1.0})
@@ -206,19 +221,18 @@ def pair_of(
                 gaussian=np.stack([x.surface.known[0] for x in frames]),
                 error=np.stack([x.surface.known_error[0] for x in frames]),
                 flat=[x.verdict.proof is not None for x in frames],
-                corners=unit * ((plane - middle) @ turn - (centres[:, 0] if index else 0.0))
+                corners=unit * ((plane - middle) @ turned - centre)
                 if shown and plane is not None
                 else None,
-                lines=NO_SEGMENTS,  # the chart's grid on both, to be compared
+                lines=NO_SEGMENTS if index else lines,
             )
         )
     low, high = ("", "") if scale.collapsed else map(common.rough, scale.ends)
     strengths = [*map(strength_of, _frames)]
     labels = [f"Gate λ = {strength:.2f}" for strength in strengths]
-    eye = best_eye([drawn[0][0], drawn[1][-1]], rises=RISES[1:2], crossing=True)
     back = turn[: _axes.basis.shape[1]] / unit
     return (
-        Pair(tuple(sides), labels, strengths, eye, scale.colours, (low, high), back),
+        Pair(tuple(sides), labels, strengths, eye, scale.colours, (low, high), back, headlit=True),
         times,
         scale,
     )
@@ -297,7 +311,8 @@ def verdict_of(
         times = "more than 1000" if thin > 1e3 else common.rough(thin)
         parts.append(f"nearly degenerate: {times} times as long as broad")
     share = float(concentration(variant.surface)[0])
-    if total is not None and variant.verdict.word == CURVED and share and UNKNOWN not in text:
+    is_ridge = variant.verdict.word == CURVED and share >= RIDGE
+    if total is not None and is_ridge and UNKNOWN not in text:
         on = f"{common.percent(share)} of the total on {common.percent(MOST_CURVED)} of the area"
         parts.append(on if total.converged() else f"{on}, not converged to 10\u00a0%")
     if larger != 1:

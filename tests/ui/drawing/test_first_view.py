@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.drawing.first_view import Place, best_eye, seen_areas
+from ui.drawing.first_view import SADDLE_RISE, Place, best_eye, both_bends, seen_areas
 
 AXIS = np.linspace(-1, 1, 31)
 U, V = np.meshgrid(AXIS, AXIS)
@@ -60,3 +60,18 @@ def test_a_saddle_is_seen_from_between_its_bends():
     """Those of x² − y² are along the axes: from above one of them it would look rolled."""
     azimuth, _ = best_eye([np.stack([U, V, (U**2 - V**2) / 2], -1)], crossing=True)
     assert abs(np.sin(2 * azimuth)) > 0.8
+
+
+@given(st.integers(0, 99), st.floats(0.2, 1.0))
+def test_a_saddle_is_turned_until_its_rising_ends_stand_left_and_right(seed, falls):
+    saddle = np.stack([U, V, (U**2 - falls * V**2) / 2], -1)
+    turned = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
+    azimuth, elevation = eye = (0.4, 1.0)
+    turn = turned @ both_bends(saddle @ turned, eye)
+    back = np.array([np.cos(azimuth), np.sin(azimuth), 0]) * np.cos(elevation)
+    back[2] = np.sin(elevation)
+    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0])
+    assert np.linalg.det(turn) == pytest.approx(np.linalg.det(turned))  # no mirror image
+    assert abs(turn[0] @ right) == pytest.approx(1)
+    assert turn[2] @ back == pytest.approx(np.sin(SADDLE_RISE))
+    assert turn[2] @ np.cross(back, right) == pytest.approx(np.cos(SADDLE_RISE))

@@ -87,7 +87,7 @@ class Pair:
     ``back`` (k, 3) takes a step in the picture to one along the k drawn axes, where corners move.
     ``symbol`` names what is read off at a point; with ``keys``, words and their colours, it is one
     of these. ``alone``: there is no surface to see, only maps. ``whole``: nothing is drawn between
-    two frames.
+    two frames. ``headlit``: the light turns with the camera, and is the same on all sides.
     """
 
     sides: tuple[Side, ...]
@@ -101,6 +101,7 @@ class Pair:
     alone: bool = False
     keys: Sequence[tuple[str, str]] = ()
     whole: bool = False
+    headlit: bool = False
 
 
 def draw_pair(
@@ -221,6 +222,7 @@ def header_of(
         "alone": pair.alone,
         "keys": pair.keys,
         "whole": pair.whole,
+        "headlit": pair.headlit,
         "moves": pair.back is not None,
         "quantity": quantity,
         "names": names,

@@ -24,12 +24,12 @@ function addPlane(scene, numbers, cut, corners, before, classes, ink) {
     const heights = fieldOf(plane, corners.flat());
     const sides = [[0, 1], [1, 2], [2, 0]].filter(([i, j]) => heights[i] > 0 !== heights[j] > 0);
     const ends = sides.map(side => crossingOf(heights, side, i => corners[i]));
-    scene.lines.push({ segments: ends.flat(), wide: 3, colour: ink, hidden: 0.8 });
+    scene.lines.push({ segments: ends.flat(), wide: 1.5, colour: ink, alpha: 0.8, hidden: 0.6 });
     const partOf = side => [0, 1, 2].flatMap(i => [
       ...(heights[i] > 0) === side ? [corners[i]] : [],
       ...ends.filter((_, n) => sides[n][0] === i)]);
     scene.ground = [false, true].map((side, i) =>
-      ({ corners: partOf(side), colour: [...hexColour(classes[i]), isDark(ink) ? 0.25 : 0.45] }));
+      ({ corners: partOf(side), colour: [...hexColour(classes[i]), isDark(ink) ? 0.12 : 0.2] }));
   }
   return plane;
 }

@@ -9,6 +9,7 @@
 const CELLS = 10;
 const CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
 const FILLED = 0.95; // of a picture
+const GATED = 0.6; // of it at least, by a gated surface, though the flat one reaches beyond it
 const PLAY_SECONDS = 5;
 const GROWING = 40; // frames, as long as a run has fewer: as fast as a whole run
 const SIDE_NAMES = ['left', 'right', 'third', 'fourth'];
@@ -151,16 +152,21 @@ function aim(state, isFirst) {
   const ends = header.strip.length ? header.strip : [0, lastFrame(state)];
   const shown = isClassed ? [lastFrame(state)] : ends;
   const distances = sides.map(({ at, moves }, i) => {
-    const places = (moves ? shown : [0]).flatMap(frame => {
+    const placesIn = frames => frames.flatMap(frame => {
       const values = at('', frame);
       return Array.from({ length: values.length / 3 }, (_, n) => vertexOf(values, n));
     }).filter(([x]) => !Number.isNaN(x));
+    const places = placesIn(moves ? shown : [0]);
     const about = header.sides[i];
     const { ground, origin, corners } = about;
     const triangles = hasCorners(state, about) ? corners.flat() : [];
     places.push(...ground ?? [], ...origin ? [origin] : [], ...triangles);
     Object.assign(camera, CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
     if (places.length) views[i].frame(places, FILLED);
+    const { distance } = camera;
+    const gated = about.ground ? placesIn([lastFrame(state)]) : [];
+    if (gated.length) views[i].frame(gated, GATED);
+    if (camera.distance > distance) views[i].frame(places, FILLED);
     views[i].centre = camera.centre;
     return camera.distance;
   });
@@ -324,7 +330,8 @@ function showSide(state, i, own, ink, mark) {
   const classed = classedFrame(state, i, own);
   const isFlat = about.flat[own];
   const straight = isFlat ? at('Lines', own) : []; // all zero where there are none
-  const scene = { size, places, normals: normalsOf(places, size), lines: [],
+  const { headlit } = header;
+  const scene = { size, places, headlit, normals: normalsOf(places, size), lines: [],
     colours: coloursOf(at('Shares', classed), header.scale),
     cells: straight.some(Boolean) ? 0 : CELLS };
   if (corners) {
@@ -335,7 +342,8 @@ function showSide(state, i, own, ink, mark) {
   const edges = edgeOf(size).filter(ends => !ends.some(n => Number.isNaN(places[3 * n])));
   const edge = edges.flat().flatMap(n => vertexOf(places, n));
   scene.lines.push({ segments: follow(straight), wide: 1.2, colour: FLAT_INK },
-    { segments: edge, wide: 1.6, colour: EDGE_INK });
+    about.classes ? { segments: edge, wide: 1, colour: FLAT_INK }
+      : { segments: edge, wide: 1.6, colour: EDGE_INK });
   const cuts = at('Cuts', own);
   const zeros = cuts ? known(cuts, 6) : signChanges(at('Signed', classed), size, places, 3);
   if (about.cut) addCut(scene, zeros, about.classes ? 5 : undefined);

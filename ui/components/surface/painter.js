@@ -1,6 +1,9 @@
 // Paints a scene (see view.js) on a 2-D canvas, the farthest part first, where there is no WebGL.
 
-const LIGHT = unit([0.35, -0.45, 0.9]);
+const LIGHT = [...unit([0.35, -0.45, 0.9]), 0.48]; // and how bright the far side is
+// What is compared has one light: from behind the viewer's shoulder, and weaker shades.
+const lightOf = ({ headlit }, { right, up }) =>
+  (headlit ? [...unit(plus(plus(cross(right, up), up, 0.2), right, -0.3)), 0.8] : LIGHT);
 const NEARER = 0.012; // of the distance: lines and points are sorted as if they were so much nearer
 
 const byteOf = share => Math.round(255 * Math.max(0, Math.min(1, share)));
@@ -57,6 +60,7 @@ function paintByCanvas(context, scene, lens) {
 // A part for every cell of the mesh, with the grid lines at its first two edges.
 function meshParts(context, scene, lens, trace) {
   const { size, places, normals, colours, field, classes, cells } = scene;
+  const light = lightOf(scene, lens);
   const spots = Array.from({ length: size * size }, (_, i) => lens.project(vertexOf(places, i)));
   const line = cells / (size - 1);
   const isLine = at => Math.floor(at * line + 1e-9) !== Math.floor((at - 1) * line + 1e-9);
@@ -70,7 +74,7 @@ function meshParts(context, scene, lens, trace) {
         const place = vertexOf(places, i);
         const normal = vertexOf(normals, i);
         const seen = dot(normal, minus(lens.eye, place)) < 0 ? -1 : 1;
-        const lit = 0.48 + 0.68 * (0.5 + 0.5 * seen * dot(normal, LIGHT)) ** 2;
+        const lit = light[3] + (1.16 - light[3]) * (0.5 + 0.5 * seen * dot(normal, light)) ** 2;
         const colour = field ? classes[Number(field[i] > 0)] : vertexOf(colours, i);
         trace(corners.map(j => spots[j]));
         context.closePath();

@@ -10,7 +10,7 @@ void main() { P = place; N = normal; C = colour; G = grid; gl_Position = lens * 
 const MESH_PIXEL = `#version 300 es
 precision highp float;
 in vec3 P, N, C; in vec2 G;
-uniform vec3 eye, below, above; uniform bool classed; uniform float ratio;
+uniform vec3 eye, below, above; uniform vec4 light; uniform bool classed; uniform float ratio;
 out vec4 pixel;
 void main() {
   vec3 view = normalize(eye - P), n = normalize(N), c = C;
@@ -20,11 +20,10 @@ void main() {
     c = mix(below, above, smoothstep(-.7, .7, f / max(fwidth(f), 1e-6)));
     c = mix(vec3(.80, .79, .78), c, .62 + .38 * tanh(2. * abs(f)));
   }
-  vec3 light = normalize(vec3(.35, -.45, .9));
-  float lit = .5 + .5 * dot(n, light);
-  float shine = pow(max(dot(n, normalize(light + view)), 0.), 42.);
+  float lit = .5 + .5 * dot(n, light.xyz);
+  float shine = pow(max(dot(n, normalize(light.xyz + view)), 0.), 42.);
   float rim = pow(1. - max(dot(n, view), 0.), 3.);
-  c = c * (.48 + .68 * lit * lit) + .16 * shine - .10 * rim;
+  c = c * mix(light.w, 1.16, lit * lit) + .16 * shine - .10 * rim;
   vec2 away = abs(fract(G + .5) - .5) / max(fwidth(G), 1e-5) / ratio;
   float dark = .7 - .45 * smoothstep(.2, .5, dot(c, vec3(.3, .59, .11)));  // more on dark colours
   c *= 1. - dark * (1. - smoothstep(.4, 1.15, min(away.x, away.y)));

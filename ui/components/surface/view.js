@@ -12,7 +12,7 @@
 //
 // A scene: size, places and normals (3 size², NaN in holes), `cells` between grid lines, and a
 // colour for every vertex (`colours`, 3 size²), or a `field` (size²) with the colours of its two
-// signs (`classes`). Besides:
+// signs (`classes`). `headlit`: its light turns with the camera. Besides:
 //   ground   [{ corners, colour [r, g, b, alpha] }], onto which it throws a `shadow` (0 to 1)
 //   lines    [{ segments [x y z x y z …], wide, colour, alpha, hidden: alpha behind it, near }]
 //   points   { places, colours, size in pixels }

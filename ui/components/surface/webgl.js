@@ -133,6 +133,7 @@ function paintMesh(gl, parts, scene, lens, use, feed) {
   }
   const at = use(parts.mesh);
   gl.uniform3fv(at.eye, lens.eye);
+  gl.uniform4fv(at.light, lightOf(scene, lens));
   gl.uniform1f(at.ratio, lens.ratio);
   gl.uniform1i(at.classed, field ? 1 : 0);
   if (field) {

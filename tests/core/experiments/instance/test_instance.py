@@ -404,6 +404,14 @@ def test_linear_colours_end_at_the_quantile_of_the_side_with_most_to_show():
     assert colour_scale(COLOURINGS["size"], [np.abs(f) for f in fields]).low == 0
 
 
+@pytest.mark.parametrize(("largest", "beyond"), [(2.05, 0.0), (3.0, 0.01)])
+def test_the_asinh_scale_cuts_off_nothing_where_the_largest_is_hardly_more(largest, beyond):
+    field = np.concatenate([np.full(99, 2.0), [largest]]).reshape(10, 10)
+    scale = colour_scale(COLOURINGS["curvature"], [field], asinh=True)
+    assert scale.ends[1] == pytest.approx(2 if beyond else largest)
+    assert scale.beyond == beyond
+
+
 def test_the_asinh_scale_cuts_off_the_largest_fiftieth_says_so_and_is_linear_near_zero():
     field = np.concatenate([np.linspace(-2, 2, 199), [1e36]]).reshape(8, 25)
     scale = colour_scale(COLOURINGS["curvature"], [field], asinh=True)
