@@ -335,7 +335,7 @@ function showSide(state, i, own, ink, mark) {
     colours: coloursOf(at('Shares', classed), header.scale),
     cells: straight.some(Boolean) ? 0 : CELLS };
   if (corners) {
-    addTriangle(scene, corners, ink, 0.16, 0.3);
+    addTriangle(scene, corners, ink, 0.16, about.classes ? 0.12 : 0.3);
     scene.shadow = isFlat ? 0 : shadowOn(ink);
   }
   if (about.ground) addGround(scene, about, ink);
