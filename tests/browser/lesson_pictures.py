@@ -33,6 +33,8 @@ SHAPES = """figcaption, .gc-pair-maps, .gc-keys-over, .gc-plane-over { display: 
   .gc-pair .gc-pair-row .gc-pair-space { position: static; width: 530px; height: 440px;
     background: none; }"""
 SHAPED = {"bend": 1600, "limits": 700, "sphere": 560, "boundary": 700, "dome": 560, "peak": 560}
+BESIDE = {"dome": "Which_keys_curve?fourth=no+fourth+key"}  # on its left, as high
+GAP, TALL = 40, 400  # pixels
 # Both are drawn as what a gate makes of a sheet: its lines and ground are no part of them.
 NO_GATE = """for (const { scene } of window.__gcViews) {
   Object.assign(scene, { ground: null, shadow: 0, lines: scene.lines.slice(-2) });
@@ -112,17 +114,32 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with chromium() as browser, serve() as app:
         for topic, shade in product(topics, SHADES):
-            photograph(
-                browser,
-                f"{app.url}/{pictured[topic].address.removeprefix('.')}",
-                PARTS.get(topic, FIRST),
-                PICTURES / f"{topic}_{shade}.webp",
-                WITHOUT + SHAPES * (topic in SHAPED),
-                SHAPED.get(topic, WIDTH),
-                NO_GATE * (topic in {"sphere", "peak"}) + FRAME * (topic in SHAPED),
-                color_scheme=shade,
-                **(LARGE if topic in SHAPED else {"viewport": WINDOW}),
-            )
+            file = PICTURES / f"{topic}_{shade}.webp"
+            addresses = [pictured[topic].address.removeprefix("."), BESIDE.get(topic)]
+            parts = []
+            for address in filter(None, addresses):
+                part = file.with_suffix(".png") if topic in BESIDE else file
+                photograph(
+                    browser,
+                    f"{app.url}/{address}",
+                    PARTS.get(topic, FIRST),
+                    part,
+                    WITHOUT + SHAPES * (topic in SHAPED),
+                    SHAPED.get(topic, WIDTH),
+                    NO_GATE * (topic in {"sphere", "peak"}) + FRAME * (topic in SHAPED),
+                    color_scheme=shade,
+                    **(LARGE if topic in SHAPED else {"viewport": WINDOW}),
+                )
+                parts.append(ImageOps.contain(Image.open(part), (WIDTH, TALL)))
+            if topic in BESIDE:
+                part.unlink()
+                right, left = parts
+                both = Image.new(
+                    "RGB", (left.width + GAP + right.width, TALL), left.getpixel((0, 0))
+                )
+                both.paste(left, (0, (TALL - left.height) // 2))
+                both.paste(right, (left.width + GAP, (TALL - right.height) // 2))
+                both.save(file, quality=QUALITY, method=6)
 
 
 if __name__ == "__main__":

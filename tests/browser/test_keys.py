@@ -87,6 +87,21 @@ def test_javascript_computes_what_python_does_at_a_thousand_points(desk):
     assert np.median(bound / np.abs(gaussian)) < 1e-9  # else agreement would show nothing
 
 
+def test_percentages_of_weights_sum_to_100_and_are_rounded(desk):
+    random = np.random.default_rng(0)
+    weights = [random.dirichlet(np.full(n, scale)) for n in range(1, 9) for scale in (0.1, 1, 9)]
+    weights += [np.full(n, 1 / n) for n in (3, 6, 7)] + [np.array([0.3651, 0.1951, 0.4398])]
+    found = in_browser(
+        desk, "keys", "all => all.map(percentsOf)", [each.tolist() for each in weights]
+    )
+    for shares, texts in zip(weights, found, strict=True):
+        percents = np.array([0 if text == "< 1 %" else int(text[:-2]) for text in texts])
+        assert percents.sum() == 100
+        assert np.abs(percents - 100 * shares).max() < 1
+        order = np.lexsort((percents, shares))
+        assert (np.diff(percents[order]) >= 0).all()
+
+
 @pytest.mark.soak  # long
 def test_a_key_that_is_put_on_a_line_is_on_it_exactly(desk):
     """Also on a line through a key that was put on another one: by rational arithmetic."""

@@ -92,7 +92,8 @@ LIMITS = {  # by the section of the lesson: the name of its picture, and what th
         "", "Which gates curve?", {"case": "sphere"}, "a part of a sphere, K > 0 in green")),
     "models": ("boundary", TOPICS["boundary"]),
     "flat": ("dome", TOPICS["keys"]._replace(
-        alt="a dome, K > 0 in green, within the tetrahedron of four values")),
+        alt="left, the flat triangle of three values; right, a dome, K > 0 in green, within the"
+        " tetrahedron of four")),
     "points": ("peak", Topic(
         "", "Which gates curve?",
         {"case": "own", "formula": "1+0.8*exp(-((u-0.1)^2+(v-0.1)^2)/0.0012)"},

@@ -60,3 +60,13 @@ function listenToHand(node, { take, drag, step, release }) {
   });
   node.addEventListener('keyup', event => { if (ARROWS[event.key]) release(); });
 }
+
+// Shares that sum to one in whole percent, which sum to 100: the largest remainders are rounded up.
+function percentsOf(shares) {
+  const whole = shares.map(share => Math.floor(100 * share));
+  const missing = 100 - whole.reduce((sum, percent) => sum + percent, 0);
+  const remainder = i => 100 * shares[i] - whole[i];
+  const order = [...shares.keys()].sort((i, j) => remainder(j) - remainder(i));
+  for (const i of order.slice(0, missing)) whole[i] += 1;
+  return whole.map((percent, i) => (percent || !shares[i] ? `${percent} %` : '< 1 %'));
+}

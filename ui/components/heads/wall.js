@@ -102,8 +102,8 @@ function windowSentence(state, layer, number) {
   const head = headOf(state, layer, number);
   const { frames, heads } = state.header;
   head.cells ??= cellsOf(head);
-  const largest = head.cells.slice(0, 3);
-  const named = largest.map(({ key, share }) => `“${head.words[key]}” ${percentOf(share)}`);
+  const percents = percentsOf(head.cells.map(({ share }) => share));
+  const named = head.cells.slice(0, 3).map(({ key }, i) => `“${head.words[key]}” ${percents[i]}`);
   const more = head.cells.length > 3 ? ` and ${head.cells.length - 3} more` : '';
   const framed = frames ? ` ${frames.name}: ${frames.texts[layer * heads + number]}.` : '';
   const name = headName(state, layer, number);

@@ -120,14 +120,14 @@ function buildValues(state) {
 function placeValues(state) {
   const { values } = attentionOf(state);
   const middle = middleOf(values.flat());
-  const percents = sharesOf(state).map(x => ` ${number(Number((100 * x).toPrecision(2)))} %`);
+  const percents = percentsOf(sharesOf(state));
   state.valueKnobs.forEach((knob, i) => {
     knob.hidden = i >= values.length;
     if (knob.hidden) return;
     const beside = plus(values[i], unit(minus(values[i], middle)), 0.12); // its corner
     const [x, y] = state.view.project(beside);
     knob.disabled = isFixed(state, i);
-    knob.textContent = isFixed(state, i) ? '0' : `v${INDICES[i]}${percents[i] ?? ''}`;
+    knob.textContent = isFixed(state, i) ? '0' : `v${INDICES[i]} ${percents[i] ?? ''}`.trim();
     const half = knob.offsetWidth / 2;
     const inside = Math.max(half, Math.min(state.view.canvas.clientWidth - half, x));
     knob.style.transform = `translate(${inside}px, ${y}px) translate(-50%, -50%)`;
