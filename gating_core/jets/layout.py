@@ -313,13 +313,13 @@ class Undecided:
         raise MissingRule("a branch is decided by rounding")
 
     def any(self, dim: int, keepdim: bool = False) -> Undecided:
-        """As of a tensor."""
+        """Reduce as `torch.any`; undecided where no element is surely true."""
         sure = (self.condition & ~self.doubt).any(dim, keepdim)
         found, doubt = (x.any(dim, keepdim) for x in (self.condition, self.doubt))
         return Undecided(found, doubt & ~sure, self.fixed)
 
     def expand(self, *shape: Any) -> Undecided:
-        """As of a tensor."""
+        """Expand as `torch.Tensor.expand`."""
         return Undecided(self.condition.expand(*shape), self.doubt.expand(*shape), self.fixed)
 
 
