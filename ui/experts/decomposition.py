@@ -53,9 +53,9 @@ def draw() -> None:
         tree(
             key=TREE,
             label=entry_alt(model, entry, channel),
-            hint=f"{gate}From the tokens on, every number multiplies; a branch is as thick, on a"
-            " phone a bar as long, as the product so far. Violet, dashed: negative. Point at an"
-            " expert to follow it, or drag x.",
+            hint=f"{gate}From the tokens on, every number multiplies; the larger the product so"
+            " far, the larger it is drawn. Violet, dashed: negative. Point at an expert to follow"
+            " it, or drag x.",
             name=f"Y[{channel}]",
             numbers=browser_numbers(model, channel),
             strength=model.strength,
@@ -116,8 +116,8 @@ def entry_text(entry: EntryTree) -> str:
     """Say of what the entry is the sum."""
     heads, size, _ = entry.terms.shape
     return (
-        f"Of {heads * size} small experts. Attention is the router: it says how much of each token"
-        " an expert gets."
+        f"Here, of {heads * size} small experts. Attention is the router: it says how much of each"
+        " token an expert gets."
     )
 
 

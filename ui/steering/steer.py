@@ -273,7 +273,7 @@ def draw_texts(
         likes = ["", ""]
         if len(steps) == WRITTEN:
             both = endings(request, steps)
-            finding, likes = finding_text(*both), [f": {fluency(x)}" for x in both]
+            finding, likes = finding_text(*both), [f"; after the bar: {fluency(x)}" for x in both]
         applied = next(title for title, mode in MODES.items() if mode == request.mode)
         steered = f"Steered, strength {request.push:g}, {applied}".replace("-", "−")
         lines = []
@@ -328,8 +328,9 @@ SAMPLE = (
     f"Text seed {OPENING_DRAW}: of seeds 0 to {OPENING_DRAW}, the median by nats per character of"
     " the steered texts."
 )
-LEGEND = '<p class="gc-key">Scored: after the bar. Classifier, from character {} on: {}</p>'.format(
-    WINDOW + 1,
+KEY = '<p class="gc-key">Scored: after the bar. Classifier of the last {} characters: {}</p>'
+LEGEND = KEY.format(
+    WINDOW,
     " ".join(
         f'<span class="{shade(spanish)}">{text}</span>'
         for spanish, text in (

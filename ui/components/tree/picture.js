@@ -9,7 +9,7 @@ const TITLES = 44; // pixels above the first branch
 const WIDEST = 44; // pixels of the widest branch that any input of the square has
 const NARROW = 560; // below it the tree is a list
 const LINE = 21; // pixels of a row of the list
-const BOX = { half: 27, top: 20 };
+const BOX = { half: 27, top: 20, number: 17 };
 // Pixels beside the middle of a text.
 const GAP = { name: 34, small: 18, number: 21, head: 25, sum: 12 };
 const ROUTING = ['G3', 'G4']; // gates within the attention weights
@@ -135,10 +135,10 @@ function drawWide(draw, data, width, room) {
       for (let t = 0; t < tokens; t += 1) {
         const leaf = top + (t + 0.5) * row;
         const part = entry => expert(entry).tokens[t];
-        level(group, leaf, x.gives, x.weight - BOX.half,
+        level(group, leaf, x.gives, x.weight - BOX.number,
           entry => part(entry).gate * part(entry).gives,
           'G2', entry => part(entry).gives, entry => part(entry).gate);
-        branch(group, curve(x.weight + BOX.half, leaf, x.mixed - GAP.name, y),
+        branch(group, curve(x.weight + BOX.number, leaf, x.mixed - GAP.name, y),
           entry => part(entry).routed);
         draw.text(group, 0, leaf, 'start', `gc-title ${small}`, () => `token ${t + 1}`);
         draw.text(group, x.gives - 5, leaf, 'end', small, entry => numberText(part(entry).gives));
