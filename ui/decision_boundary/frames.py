@@ -13,7 +13,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from gating_core.attention import AttentionConfig
 from gating_core.experiments.comparison import (
@@ -219,7 +218,8 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
             turn = turn * [1, 1, np.sign(turn[:, 2] @ normal[upright])]
             turn = turn * [1, np.sign(np.linalg.det(turn)), 1]
         towards = best_eye([end @ turn], [frames.logits[upright].argmax(-1)], np.array(EYE[1:]))[0]
-    turn = turn @ Rotation.from_euler("z", towards).as_matrix()
+    cos, sin = np.cos(towards), np.sin(towards)
+    turn = turn @ np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]])
     ends = np.concatenate(parts, 1) @ turn
     middle = (ends.min(1) + ends.max(1)) / 2 @ turn.T  # (T, 3)
     size = float(np.linalg.norm(np.ptp(ends, axis=1), axis=-1).max())
