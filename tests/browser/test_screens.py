@@ -5,7 +5,16 @@ import pytest
 from .accessibility import assert_accessible
 from .addresses import ADDRESSES
 from .looking import assert_charts_on_a_phone, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import DESK, await_drawn, become_desk, become_phone, resize, settle, visit
+from .visiting import (
+    DESK,
+    await_drawn,
+    become_desk,
+    become_phone,
+    open_page,
+    resize,
+    settle,
+    visit,
+)
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -16,6 +25,13 @@ BENT, EFFICIENT, EXPERTS, MODELS, HEADS = (
     "Curved_or_bent", "Efficient_attention?method", "Mixture_of_experts?experts_tab",
     "Language_models?measure", "Real_heads",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def visitor(browser, watch):
+    """A visitor who comes from no other page: each opens as it was left."""
+    with open_page(browser, watch, **DESK) as page:
+        yield page
 
 
 def charts(*names: str) -> list[str]:

@@ -37,7 +37,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnected
 from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.app_session import AppSession
@@ -164,7 +164,8 @@ class Guard:
                 return {"type": "websocket.disconnect", "code": 1003}
             return message
 
-        await self._app(scope, binary, send)
+        with suppress(WebSocketDisconnected):  # nor need a browser that has gone while it connects
+            await self._app(scope, binary, send)
 
 
 def _check_names(path: str) -> None:

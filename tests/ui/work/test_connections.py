@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 import uvicorn
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ui.work import guard
 
@@ -109,3 +110,26 @@ def test_the_one_that_has_been_waited_for_longest_makes_room(address):
     for _ in range(MOST):  # at once, before anybody has looked
         with socket.create_connection(address) as connection:
             assert is_answered(connection)
+
+
+def test_a_browser_that_has_gone_while_it_connects_is_no_error():
+    """Streamlit asks for a message of a socket to which another task could send nothing."""
+
+    async def app(scope, receive, send):
+        browser = WebSocket(scope, receive, send)
+        await browser.accept()
+        with contextlib.suppress(WebSocketDisconnect):
+            await browser.send_bytes(b"")
+        with contextlib.suppress(RuntimeError):
+            await browser.receive_bytes()
+        await browser.close()
+
+    async def receive():
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        if message["type"] == "websocket.send":
+            raise OSError
+
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": []}
+    asyncio.run(guard.Guard(app)(scope, receive, send))
