@@ -143,7 +143,7 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         " its twin’s<extra></extra>",
     }
     heads["marker"] |= {"size": 10, "opacity": 0.75}
-    traces, than = [heads], "No significant difference from twins"
+    traces, than = [heads], ""
     notes = []
     if mean is not None:
         value, low, high = (1 / y for y in (mean.mean.value, mean.mean.high, mean.mean.low))
@@ -152,8 +152,13 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         whole["marker"] |= {"size": 14, "symbol": "diamond"}
         traces.append(whole | {"error_x": reach | {"thickness": 2, "width": 6, "color": c.GREY}})
         # Of the twin over the head: what its total is less than, the head's is more than.
-        than = by_interval(mean.mean.low - 1, mean.mean.high - 1, "More than random twins", than,
-                           "Less than random twins")  # fmt: skip
+        than = by_interval(
+            mean.mean.low - 1,
+            mean.mean.high - 1,
+            "More than random twins",
+            f"{'More' if value > 1 else 'Less'} than twins, not significantly",
+            "Less than random twins",
+        )
         about = f"{percent(value)} ({100 * low:.0f} to {percent(high)})"
         notes = [{"x": math.log10(low), "y": layers + 1.2, "text": about, "xanchor": "right",
                   "xshift": -8, "showarrow": False, "font": {"size": 14}}]  # fmt: skip
@@ -182,6 +187,9 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
     for text, anchor, side in ((f"{less} heads less", "right", -8), (f"{more} more", "left", 8)):
         figure.add_annotation(x=0, y=1, yref="paper", text=text, xanchor=anchor, xshift=side,
                               yanchor="bottom", showarrow=False, font={"size": 14})  # fmt: skip
+    if mean is not None and not np.isnan(mean.mean.low):
+        figure.add_vrect(1 / mean.mean.high, 1 / mean.mean.low, fillcolor=c.GREY, opacity=0.12,
+                         line_width=0, layer="below")  # fmt: skip
     return figure.add_vline(1, line={"width": 2, "dash": "dash", "color": c.FAINT})
 
 
@@ -240,11 +248,12 @@ def answer(found: Arrays) -> str:
     ratio, curved = twin_ratio(found, "sharp"), found["proved"] > 0
     if ratio is None:
         return "No head is known to curve."
+    twins = "more" if ratio.mean.value > 1 else "less"
     than = by_interval(
         ratio.mean.low - 1,
         ratio.mean.high - 1,
         ", and more than random heads that attend as sharply",
-        ". So do random heads: no significant difference",
+        f". So do random heads: {twins}, but not significantly",
         ", but less than random heads that attend as sharply",
     )
     count = f"all {curved.size}" if curved.all() else f"{curved.sum()} of {curved.size}"
@@ -258,10 +267,11 @@ def share_sentence(found: Arrays, title: str) -> str:
         return ""
     ratio = twins.mean
     interval = "" if np.isnan(ratio.low) else (
-        f" (95\u00a0% interval {100 / ratio.high:.0f} to {percent(1 / ratio.low)})")  # fmt: skip
+        f" (95\u00a0% interval of {len(twins.layers)} layers: {100 / ratio.high:.0f} to"
+        f" {percent(1 / ratio.low)})")  # fmt: skip
     return (
         f"all-MiniLM-L6-v2 reads *{title}*: a head has **{percent(1 / ratio.value)}**{interval} of"
-        " the total curvature of its twin with random queries and keys, as sharp."
+        " the total curvature of its twin: random queries and keys, attending as sharply."
     )
 
 

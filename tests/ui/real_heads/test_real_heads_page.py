@@ -70,7 +70,8 @@ def test_the_page_opens_on_a_head_beside_its_twin_and_the_shares_of_all_heads():
     drawn = float(twin["verdict"][0].rpartition("= ")[2])
     assert min(abs(found["sharp"][:, 1, 3] - drawn)) < 0.005
     heads, mean, ring = (drawn := figure(app, "heads_ratios"))["data"]
-    assert "No significant difference from twins" in drawn["layout"]["title"]["text"]
+    title = drawn["layout"]["title"]["text"]
+    assert title == "<b>Less than twins, not significantly</b>"
     less = int((found["total"] / np.exp(np.log(found["sharp"].astype(float)).mean(0)) < 1).sum())
     notes = [x["text"] for x in drawn["layout"]["annotations"]]
     assert {f"{less} heads less", f"{72 - less} more"} < {*notes}
@@ -78,7 +79,10 @@ def test_the_page_opens_on_a_head_beside_its_twin_and_the_shares_of_all_heads():
     np.testing.assert_allclose(numbers(heads["x"]), ratios.ravel())
     assert numbers(mean["x"]) == pytest.approx([1 / 1.61], abs=0.005)
     assert ring["x"] == pytest.approx([ratios[1, 3]])
-    assert "Moby-Dick*: a head has **62 %** (95 % interval 35 to 111 %) of the total" in said(app)
+    assert (
+        "Moby-Dick*: a head has **62 %** (95 % interval of 6 layers: 35 to 111 %) of the total"
+        in said(app)
+    )
     (charts,) = offered(app).charts.values()
     rows = [*csv.DictReader(io.StringIO(charts.csv_files()["heads"]))]
     assert len(rows) == 72
@@ -246,11 +250,12 @@ def twins_of(by_layer, seeds=3):
     ((2.0, 2.1, 2.2), (0.5, 0.51, 0.52), "heads curve, but less than",
      "entropy increase total curvature ∫|K|\u00a0dA: 2.10× (",
      "With own offsets kept they reduce it: 0.51× ("),
-    ((0.5, 2.0, 1.0), (1.18, 1.2, 1.22), ". So do random heads: no significant difference.",
+    ((0.5, 2.0, 1.0), (1.18, 1.2, 1.22), ". So do random heads: less, but not significantly.",
      "∫|K|\u00a0dA is inconclusive: 1.00× (0.18× to 5.59×).", "they increase it: 1.20× ("),
     ((0.5, 0.52, 0.51), (0.9, 1.0, 1.2), "heads curve, and more than",
      "reduce total curvature ∫|K|\u00a0dA: 0.51× (", "it is inconclusive: 1.03×"),
-    ((2.0,), (1.5,), "no significant difference", "have 2.00× the total curvature ∫|K|\u00a0dA.",
+    ((2.0,), (1.5,), ". So do random heads: more, but not significantly.",
+     "have 2.00× the total curvature ∫|K|\u00a0dA.",
      "they have 1.50×."),
 ])  # fmt: skip
 def test_the_answer_has_the_verdict_of_its_interval(sharp, offset, than, said, kept):
