@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -132,4 +133,5 @@ def test_a_browser_that_has_gone_while_it_connects_is_no_error():
             raise OSError
 
     scope = {"type": "websocket", "path": "/_stcore/stream", "headers": []}
-    asyncio.run(guard.Guard(app)(scope, receive, send))
+    with ThreadPoolExecutor(1) as pool:  # a browser's loop may run in this thread
+        pool.submit(asyncio.run, guard.Guard(app)(scope, receive, send)).result()
