@@ -9,6 +9,7 @@ from math import ceil, floor, isnan
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.characters import read_typed
 from gating_core.lm.corpus import LANGUAGES
@@ -64,7 +65,7 @@ TARGETS = {"both": slice(None)} | {
     tongue: slice(number, number + 1) for number, tongue in enumerate(TONGUES)
 }
 HALF = 0.5  # of the texts: what most of them do is done by more
-CHART_PIXELS = 235  # two above the fold
+CHART_PIXELS = 380
 CHARTS = {SUCCESS: "The language changes", FLUENT: "It changes, and the text is fluent"}
 Cell = tuple[int, int, int]  # layer, kind of direction, strength
 BEGINNINGS = {"english": BEGINNING, "spanish": "Y dijo Dios á "}
@@ -76,6 +77,7 @@ LANGUAGE, CHOSEN, MEANS, RANDOM = (
 )
 CARDS = {gate: TITLES[gate].capitalize() for gate in STEERED}
 SHADES = 5  # of each language
+UNSCORED = "gc-unscored"  # CSS class of what stands before the bar
 FINDINGS = {  # by `gating_core.lm.steering.VERDICTS`
     "changed": "**The language changes**",
     "unchanged": "**The language stays the same**",
@@ -128,7 +130,7 @@ def draw() -> None:
     mode, strength = requests[0].mode, abs(requests[0].push)
     both, charts = outcomes(mode, target), c.Charts("steer")
     finding, detail = answer_text(both, layer, strength)
-    draw_finding(finding, detail)
+    draw_finding(finding)
 
     bundled = {key: opening()[key].steps for key in requests if key in opening()}
     texts, job = (bundled, None) if len(bundled) == 2 else TEXTS.fetch_all(requests)
@@ -149,13 +151,18 @@ def draw() -> None:
         )
         if bundled:
             st.caption(SAMPLE)
-    for quantity in CHARTS:
-        charts.draw(quantity, right, outcome_chart(both, quantity, layer, strength), detail)
+
+    def draw_chart(quantity: str, where: DeltaGenerator) -> None:
+        charts.draw(quantity, where, outcome_chart(both, quantity, layer, strength), detail)
+
+    draw_chart(SUCCESS, right)
+    right.caption(detail)
     for gate, outcome in both.items():
         charts.tables[f"outcomes_{gate}"] = outcome_table(outcome)
     more = st.expander("All numbers", key="steering_numbers", on_change="rerun", **LINK)
     if more.open:
         with more:
+            draw_chart(FLUENT, st.container())
             for title, outcome in zip(("No gate", "With a gate"), both.values(), strict=True):
                 st.markdown(f"**{title}.** {numbers_text(outcome, cell_of(layer, strength))}")
             st.markdown(effect_text(gate_effects(mode, target)[layer]))
@@ -270,26 +277,30 @@ def draw_texts(
     for request in requests:
         gate, steps = request.direction.name, texts.get(request, ())
         finding = f"Generated: {len(steps)} of {WRITTEN} characters."
-        likes = ["", ""]
+        scores = ""
         if len(steps) == WRITTEN:
             both = endings(request, steps)
-            finding, likes = finding_text(*both), [f"; after the bar: {fluency(x)}" for x in both]
+            finding, scores = finding_text(*both), scores_text(*both)
         applied = next(title for title, mode in MODES.items() if mode == request.mode)
         steered = f"Steered, strength {request.push:g}, {applied}".replace("-", "−")
         lines = []
         for side, (name, text) in enumerate(
             zip(("Unsteered", steered), written_texts(steps), strict=True)
         ):
-            # The classifier's window is past the prompt, and past the first steered characters.
+            # The classifier's window is past the prompt, and past the first steered characters;
+            # colours begin with a word, if there is one.
+            start = text.find(" ", WINDOW - 1) + 1 or WINDOW
             shades = [
-                shade(step.spanish[side]) if number >= WINDOW else ""
+                shade(step.spanish[side]) if number >= start else UNSCORED * (number < JUDGED_FROM)
                 for number, step in enumerate(steps)
             ]
-            lines.append(f'<p class="gc-of">{name}{likes[side]}</p>')
+            lines.append(f'<p class="gc-of">{name}</p>')
             lines.append(shared.coloured(text, shades, JUDGED_FROM, request.text))
         card = st.container(border=True, key=f"card_{gate}")
         shared.draw_text(card, CARDS[gate], "".join(lines))
         card.markdown(finding)
+        if scores:
+            card.caption(scores)
         charts.tables[f"characters_{gate}"] = {
             "character": range(1, len(steps) + 1),
             "unsteered": [step.plain for step in steps],
@@ -312,10 +323,13 @@ def seen_in(ending: Ending) -> str:
     return first if ending.language is not None else f"{first}, not significantly"
 
 
-def fluency(ending: Ending) -> str:
-    """Return loss and share of real words."""
-    words = "no whole word" if isnan(ending.words) else f"{percent(ending.words)} real words"
-    return f"{figures(ending.nats)} nats per character, {words}"
+def scores_text(plain: Ending, steered: Ending) -> str:
+    """Return losses and shares of real words of what is scored of both texts."""
+    texts = []
+    for name, ending in (("steered", steered), ("unsteered", plain)):
+        words = "no whole word" if isnan(ending.words) else f"{percent(ending.words)} real words"
+        texts.append(f"{name} {figures(ending.nats)} nats per character, {words}")
+    return f"After the bar: {'; '.join(texts)}."
 
 
 def shade(spanish: float) -> str:
@@ -328,7 +342,7 @@ SAMPLE = (
     f"Text seed {OPENING_DRAW}: of seeds 0 to {OPENING_DRAW}, the median by nats per character of"
     " the steered texts."
 )
-KEY = '<p class="gc-key">Scored: after the bar. Classifier of the last {} characters: {}</p>'
+KEY = '<p class="gc-key">Pale: not scored. Classifier of the last {} characters: {}</p>'
 LEGEND = KEY.format(
     WINDOW,
     " ".join(
@@ -464,12 +478,11 @@ def outcome_chart(
     for shift, (gate, outcome), style in zip(
         (0, 0.05), both.items(), (c.UNGATED, c.GATED), strict=True
     ):
-        thin = style | {"width": 1, "legend": gate == UNGATED}  # one name for both
-        for kind, look in ((FEATURE, style), (ALONG_RANDOM, thin)):
+        for kind, look in ((FEATURE, style), (ALONG_RANDOM, style | {"width": 1})):
             means = outcome.means[quantity][layer, kind]
             low, high = outcome.intervals[quantity][:, layer, kind]
             places = np.array(STRENGTHS) + shift
-            name = TITLES[gate] if kind == FEATURE else "random"
+            name = TITLES[gate] + ("" if kind == FEATURE else ", random direction")
             traces.append(c.line(name, places, means, (means - low, high - means), **look))
     figure = c.chart(
         CHARTS[quantity],
@@ -477,7 +490,7 @@ def outcome_chart(
         "strength",
         "share of texts",
         height=CHART_PIXELS,
-        margin={"l": 58, "r": 8, "t": 48, "b": 34},
+        margin={"l": 58, "r": 8, "t": 80, "b": 34},
         x_axis={"range": [0.5, max(STRENGTHS) + 0.5], "tickvals": STRENGTHS},
         y_axis={"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]},
     )

@@ -48,6 +48,12 @@ def html(app):
     return [node.proto.body for node in app.get("html") if node.proto.body.startswith("<")]
 
 
+def shades_of(text, spanish):
+    """What is not scored is pale; colours begin with a word past 32 characters, if there is one."""
+    start = next((n for n in range(32, len(text)) if text[n - 1] == " "), 32)
+    return ["gc-unscored"] * 20 + [""] * (start - 20) + [steer.shade(x) for x in spanish[start:]]
+
+
 # --- Steer ----------------------------------------------------------------------------------------
 
 
@@ -62,13 +68,13 @@ def requests(monkeypatch):
 
 
 def test_it_opens_with_the_bundled_texts_of_both_gates_and_starts_no_job():
-    app = open_page(PAGE)
+    app = open_page(PAGE, steering_numbers="true")
     assert not app.session_state["_jobs"]
     cards = [text for text in html(app) if '<p class="gc-text">' in text]
     for card, example, gate in zip(cards, load_opening().examples, STEERED, strict=True):
-        shades = [""] * 32 + [steer.shade(step.spanish[0]) for step in example.steps[32:]]
-        plain = written_texts(example.steps)[0]
-        assert shared.coloured(plain, shades, 20, example.request.text) in card
+        unsteered = written_texts(example.steps)[0]
+        shades = shades_of(unsteered, [step.spanish[0] for step in example.steps])
+        assert shared.coloured(unsteered, shades, 20, example.request.text) in card
         assert card.count("gc-mark") == 2  # from where on both texts are scored
         line = figure(app, "steer_success")["data"][2 * (gate != "none")]
         want = summarise([load_steering()[gate, seed] for seed in range(3)], gate, RELEASED, BOTH)
@@ -78,7 +84,7 @@ def test_it_opens_with_the_bundled_texts_of_both_gates_and_starts_no_job():
     bars = figure(app, "steer_fluent")["data"][2]
     top = np.add(numbers(bars["y"]), numbers(bars["error_y"]["array"]))
     assert 0.9 < top.max() < 1  # no share lies beyond
-    assert "99\u00a0% (84 to 100\u00a0%) change without a gate" in app.text[0].value
+    assert "99\u00a0% (84 to 100\u00a0%) change without a gate" in app.caption[-1].value
 
 
 def test_a_link_is_restored_and_names_what_cannot_be_used():
@@ -101,8 +107,8 @@ def test_a_link_is_restored_and_names_what_cannot_be_used():
     card = next(text for text in html(app) if '"gc-head">G1, per channel<' in text)
     request = SteerRequest(DirectionRequest("g1_channel", 1, 3, "means"), "And b", -3.0, HELD, 5)
     steps = [*write_judged(request)]
-    shades = [""] * 32 + [steer.shade(step.spanish[1]) for step in steps[32:]]
     steered = written_texts(steps)[1]
+    shades = shades_of(steered, [step.spanish[1] for step in steps])
     assert shared.coloured(steered, shades, 20, "And b") in card
     want = summarise([load_steering()["none", seed] for seed in range(3)], "none", HELD, ENGLISH)
     line = figure(app, "steer_success")["data"][0]
@@ -159,7 +165,10 @@ def ending(spanish, *, bayes=None, nats=1.5, words=0.9, fluent=True):
 def test_the_finding_follows_from_the_numbers(plain, steered, says):
     assert says in steer.finding_text(plain, steered)
     words = "no whole word" if np.isnan(steered.words) else "90\u00a0% real words"
-    assert steer.fluency(steered) == f"{steered.nats:.2f} nats per character, {words}"
+    assert steer.scores_text(plain, steered) == (
+        f"After the bar: steered {steered.nats:.2f} nats per character, {words};"
+        " unsteered 1.50 nats per character, 90\u00a0% real words."
+    )
 
 
 @pytest.mark.parametrize(("spanish", "name"), [
