@@ -90,8 +90,7 @@ def draw() -> None:
     charts.figures["ratios"] = figure
     right.plotly_chart(figure, key=CHART, alt=share_sentence(found, title), on_select=select_head,
                        config={"displayModeBar": False}, selection_mode="points")  # fmt: skip
-    right.markdown(section("real_heads", "own_short"))
-    right.code(COMMAND, language=None)
+    right.markdown(section("real_heads", "own_short", command=COMMAND))
     offer_head(title, special, shown, found)
     charts.tables["heads"] = table_of(found)
     with st.expander("More on random heads", key="heads_twins", on_change="rerun", **LINK) as more:

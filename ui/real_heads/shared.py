@@ -17,7 +17,7 @@ from ui.common.links import LINK, link_value
 from ui.components.heads import Head
 from ui.components.pair import Pair, Side, draw_pair
 from ui.drawing.colours import scale_of
-from ui.drawing.first_view import NO_SEGMENTS, best_eye, level, scale_share
+from ui.drawing.first_view import NO_SEGMENTS, SADDLE_RISE, both_bends, level, scale_share
 
 Arrays = dict[str, np.ndarray]
 # What begins a word, in the text itself, in GPT-2's names and in SentencePiece's; what goes on with
@@ -25,6 +25,7 @@ Arrays = dict[str, np.ndarray]
 WORD_STARTS, PIECE = (" ", "Ġ", "▁"), "##"
 CLOSING = set(".,;:!?'’”)]-")
 DENSITY = "K × area"  # its mean of absolute values over a surface is the total
+EYE = 0.0, SADDLE_RISE  # each surface is turned until it shows both bends there
 FIRST_HEAD: Head = (1, 3)  # its share of the twin's total is nearest to the mean of all heads
 
 
@@ -97,6 +98,7 @@ def pair_of(surfaces: Mapping[str, DrawnSurface | None]) -> Pair:
     sides = []
     for name, surface in found.items():
         middle, turn, unit = level(surface.drawn, surface.drawn)
+        turn = turn @ both_bends((surface.drawn - middle) @ turn, EYE)
         sides.append(
             Side(
                 name=name,
@@ -113,8 +115,7 @@ def pair_of(surfaces: Mapping[str, DrawnSurface | None]) -> Pair:
         )
     low, high = ("", "") if scale.collapsed else map(rough, scale.ends)
     low = low and f"{DENSITY} = {low}"
-    eye = best_eye([side.values[0] for side in sides])
-    return Pair(tuple(sides), [""], [0.0], eye, scale.colours, (low, high), symbol=DENSITY)
+    return Pair(tuple(sides), [""], [0.0], EYE, scale.colours, (low, high), symbol=DENSITY)
 
 
 def draw_surfaces(
