@@ -116,8 +116,8 @@ def entry_text(entry: EntryTree) -> str:
     """Say of what the entry is the sum."""
     heads, size, _ = entry.terms.shape
     return (
-        f"Here, of {heads * size} small experts. Attention is the router: it says how much of each"
-        " token an expert gets."
+        f"In this toy layer, of {heads * size} experts. Attention is the router: it says how much"
+        " of each token an expert gets."
     )
 
 

@@ -142,7 +142,7 @@ def test_the_followed_expert_is_moved_and_a_single_one_is_scaled():
 def test_an_entry_has_the_numbers_of_the_core():
     app = page("Decomposition")
     tree = entry_tree(build_attention(FIRST.config, (FIRST.seed,)), POINT, 0)
-    assert "Here, of 4 small experts. Attention is the router" in said(app)
+    assert "In this toy layer, of 4 experts. Attention is the router" in said(app)
     assert abs(tree.rounding) < 1e-15
     sent = tree_of(app)
     assert np.shape(sent["values"]) == (3, 2, 3, 2)

@@ -8,6 +8,7 @@ const SPREAD = 18; // pixels between two heads where they meet
 const TITLES = 44; // pixels above the first branch
 const WIDEST = 44; // pixels of the widest branch that any input of the square has
 const NARROW = 560; // below it the tree is a list
+const DASH = { period: 8, gap: 2 }; // of negative branches, as in tree.css
 const LINE = 21; // pixels of a row of the list
 const BOX = { half: 27, top: 20, number: 17 };
 // Pixels beside the middle of a text.
@@ -59,6 +60,9 @@ function pen(svg) {
   const branch = (parent, value, shapeOf) => add(parent, 'path', {}, (node, entry) => {
     const size = value(entry);
     assign(node, { class: size < 0 ? 'gc-minus' : 'gc-plus', ...shapeOf(Math.abs(size)) });
+    // A whole number of dashes: no stub at an end, and those of branches that meet coincide there.
+    const dashes = Math.max(1, Math.round(node.getTotalLength() / DASH.period));
+    node.setAttribute('pathLength', dashes * DASH.period - DASH.gap);
   });
   return { svg, updates, add, text, branch };
 }
