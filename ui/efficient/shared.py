@@ -249,6 +249,13 @@ def between(
 
 
 @cached()
+def gate_change(gate: str, method: str, setting: tuple[int, ...]) -> PairedDifference:
+    """Return the Δ loss with a gate minus that without."""
+    gated, plain = (sums(name, method, setting) - full(name, method) for name in (gate, NO_GATE))
+    return loss_difference(gated, plain, measured(gate, f"{method}.counts")[0])
+
+
+@cached()
 def gate_effect(
     what: str, how: str, gate: str, method: str, setting: tuple[int, ...]
 ) -> tuple[str, str]:

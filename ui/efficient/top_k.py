@@ -303,6 +303,14 @@ def losses_chart(with_gate: str, k: int) -> go.Figure:
             over = f"{gate}, k = {size}: the interval reaches {max(low, 0):.1g}"
             figure.add_annotation(x=np.log10(size), y=0, yref="paper", yanchor="bottom", text="▼",
                                   showarrow=False, hovertext=over)  # fmt: skip
+    gates, setting = (shared.NO_GATE, with_gate), (SIZES.index(k),)
+    plain, gated = (shared.delta_loss(gate, "truncation", setting).mean for gate in gates)
+    if plain > gated > 0 and shared.gate_change(with_gate, "truncation", setting).high < 0:
+        factor = {"width": 4, "color": c.FAINT}
+        figure.add_shape(x0=k, x1=k, y0=gated, y1=plain, type="line", layer="below", line=factor)
+        figure.add_annotation(x=np.log10(k), y=np.log10(plain * gated) / 2, xanchor="left",
+                              text=f"\u00a0<b>÷ {figures(plain / gated, 2)}</b>",
+                              xshift=4, showarrow=False)  # fmt: skip
     c.mark_x(figure, k, f"\u00a0<b>k = {k}</b>\u00a0")
     figure.layout.annotations[-1].xanchor = "right"
     return figure
