@@ -482,7 +482,7 @@ def outcome_chart(
             means = outcome.means[quantity][layer, kind]
             low, high = outcome.intervals[quantity][:, layer, kind]
             places = np.array(STRENGTHS) + shift
-            name = TITLES[gate] + ("" if kind == FEATURE else ", random direction")
+            name = TITLES[gate] if kind == FEATURE else f"random, {TITLES[gate]}"
             traces.append(c.line(name, places, means, (means - low, high - means), **look))
     figure = c.chart(
         CHARTS[quantity],
