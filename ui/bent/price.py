@@ -171,9 +171,8 @@ def price_chart(study: PriceStudy, task: str, axis: str, chosen: tuple[str, str]
         results = {price: result for price, result in found.items() if result is not None}
         ends = zip(*(place(results[price]) for price in ("none", "K")), strict=True)
         line = c.line(name, *ends, colour=colour, width=1.5, mode="lines", legend=False)
-        traces.append(
-            line | {"hoverinfo": "skip", "hovertemplate": None}
-        )  # else its ends take the clicks on its marks
+        # Else its ends take the clicks on its marks.
+        traces.append(line | {"hoverinfo": "skip", "hovertemplate": None})
         for price, result in results.items():
             title, symbol = PRICES[price]
             x, y = place(result)

@@ -186,9 +186,8 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
     for text, anchor, side in ((f"{less} heads less", "right", -8), (f"{more} more", "left", 8)):
         figure.add_annotation(x=0, y=1, yref="paper", text=text, xanchor=anchor, xshift=side,
                               yanchor="bottom", showarrow=False, font={"size": 14})  # fmt: skip
-    if mean is not None and not np.isnan(mean.mean.low):
-        figure.add_vrect(1 / mean.mean.high, 1 / mean.mean.low, fillcolor=c.GREY, opacity=0.12,
-                         line_width=0, layer="below")  # fmt: skip
+    if mean is not None and not np.isnan(low):
+        figure.add_vrect(low, high, fillcolor=c.GREY, opacity=0.12, line_width=0, layer="below")
     return figure.add_vline(1, line={"width": 2, "dash": "dash", "color": c.FAINT})
 
 

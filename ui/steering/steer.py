@@ -342,8 +342,7 @@ SAMPLE = (
     f"Text seed {OPENING_DRAW}: of seeds 0 to {OPENING_DRAW}, the median by nats per character of"
     " the steered texts."
 )
-KEY = '<p class="gc-key">Pale: not scored. Classifier of the last {} characters: {}</p>'
-LEGEND = KEY.format(
+LEGEND = '<p class="gc-key">Pale: not scored. Classifier of the last {} characters: {}</p>'.format(
     WINDOW,
     " ".join(
         f'<span class="{shade(spanish)}">{text}</span>'

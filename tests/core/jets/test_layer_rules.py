@@ -880,7 +880,7 @@ def test_an_index_that_rounding_decides_is_not_rigorous():
 
 @pytest.mark.parametrize(("features", "width"), [(feature_map, 1e-14), (relative_features, 0.1)])
 def test_where_rounding_decides_of_weights_alone_it_is_one_or_the_other(features, width):
-    """As of a key of linear attention that is 0 but for rounding."""
+    """Compare a key of linear attention that is 0 but for rounding."""
     points, weight = square_grid(5).points, torch.tensor([0.1, -1.0], dtype=torch.float64)
 
     def function(x, side=0.0):
@@ -899,7 +899,7 @@ def test_where_rounding_decides_of_weights_alone_it_is_one_or_the_other(features
 
 
 def test_the_largest_of_what_is_exactly_the_same_has_derivatives():
-    """As of units that are dead, and of a pool's padding."""
+    """Exact ties: units that are dead, and a pool's padding."""
     points = square_grid(5).points - 0.1
 
     def function(x):

@@ -49,7 +49,7 @@ def html(app):
 
 
 def shades_of(text, spanish):
-    """What is not scored is pale; colours begin with a word past 32 characters, if there is one."""
+    """Pale text is not scored; colours begin with a word past 32 characters, if there is one."""
     start = next((n for n in range(32, len(text)) if text[n - 1] == " "), 32)
     return ["gc-unscored"] * 20 + [""] * (start - 20) + [steer.shade(x) for x in spanish[start:]]
 
