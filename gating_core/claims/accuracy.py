@@ -47,7 +47,6 @@ from gating_core.claims.text import (
 
 SHOWN = (PRIMARY, ADDITIVE)  # families of the chart that goes with the verdict
 POINTS = 100.0  # of accuracy, a share
-FULL_POINTS = 25.0  # of the pictures of C4 and C5, which have one scale
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,8 @@ def _gain_brief(tasks: Sequence[Pairs]) -> Brief:
         f"{number(POINTS * gains[0][0], '+.3g')} points",
         f"is the least gain of accuracy on {counted(len(gains), 'task')}.",
         [Mark(POINTS * of.low, POINTS * of.high, POINTS * of.mean) for *_, of in gains],
-        FULL_POINTS,
+        (0, 10, 20),
+        "gain, points",
     )
 
 
@@ -333,14 +333,19 @@ def _equality_brief(done: Sequence[tuple[Pairs, Equivalence]], t: Thresholds) ->
     """Name the difference that is farthest from zero; draw all, with the margin."""
     if not done:
         return Brief()
-    marks = [Mark(100 * x.interval[0], 100 * x.interval[1], 100 * x.paired.mean) for _, x in done]
+    marks = [
+        Mark(100 * x.interval[0], 100 * x.interval[1], 100 * x.paired.mean, pairs.task)
+        for pairs, x in done
+    ]
+    margin = t.margin_points
     farthest = max(range(len(done)), key=lambda at: abs(done[at][1].paired.mean))
     return Brief(
         f"{number(marks[farthest].middle, '+.2g')} points",
         f"is the largest change of accuracy on {counted(len(done), 'task')}.",
         marks,
-        FULL_POINTS,
-        (-t.margin_points, t.margin_points),
+        (-2 * margin, -margin, 0, margin, 2 * margin),
+        "change, points",
+        (-margin, margin),
     )
 
 

@@ -148,7 +148,11 @@ def judge_flat(models: Models, t: Thresholds) -> Verdict:
         text += _others_text(evidence, WITHOUT_GATE, (INCONCLUSIVE, NO_CHART, FAILED))
     summary = f"{flat} of {len(every)} models flat, {curved} curved"
     brief = Brief(
-        f"{flat:,} of {len(every):,}", "trained models are flat.", [Mark(0, flat)], len(every)
+        f"{flat:,} of {len(every):,}",
+        "trained models are flat.",
+        [Mark(0, flat)],
+        (0, len(every)),
+        "flat models",
     )
     return Verdict(word, summary, text, _bounds_table(evidence), evidence.gaps, evidence, brief)
 
@@ -201,7 +205,11 @@ def judge_curved(models: Models, t: Thresholds) -> Verdict:
             text += f" The {listed(others)} {verb}, too: gating is one way among others."
     summary = f"{curved} of {len(every)} curved, {above} with K > 0 somewhere"
     brief = Brief(
-        f"{curved:,} of {len(every):,}", "trained models are curved.", [Mark(0, curved)], len(every)
+        f"{curved:,} of {len(every):,}",
+        "trained models are curved.",
+        [Mark(0, curved)],
+        (0, len(every)),
+        "curved models",
     )
     return Verdict(word, summary, text, _bounds_table(evidence), evidence.gaps, evidence, brief)
 
@@ -304,13 +312,15 @@ def judge_measures(models: Models, t: Thresholds) -> Verdict:
     ahead = [of.count(1) for of in signs]
     first, *rest = map(str, ahead)
     numbers = listed([f"{first} (at worst {worst})", *rest])
+    names = "∫|K| dA", "proxy", "normalised proxy"
     brief = Brief(
         f"{first} of {count}",
-        f"cases curve more. By two other measures {listed(rest)} do.",
-        [Mark(0, x) for x in ahead],
-        count,
+        f"cases curve more; by two other measures, {listed(rest)}.",
+        [Mark(0, x, name=f"{y} {x}") for x, y in zip(ahead, names, strict=True)],
+        (0, count),
+        "cases",
     )
-    summary = f"ahead in {numbers} of {count} by ∫|K| dA, proxy, normalised proxy"
+    summary = f"ahead in {numbers} of {count} by {', '.join(names)}"
     tables = {**evidence, f"{MEASURES[TOTAL]}, beside": beside}
     rows = [{"measure": title} | row for title, family in tables.items() for row in table(family)]
     gaps = models.gaps((PRIMARY, UNGATED), SETTINGS)

@@ -383,9 +383,17 @@ def judge_gate(gate: str, study: PriceStudy) -> Verdict:
     neither = len(rows) - counts[NEEDED] - without
     brief = Brief(
         f"{counts[NEEDED]} of {len(rows)}",
-        f"cases need it. {without} do without it, {neither} show neither.",
-        [Mark(0, x) for x in (counts[NEEDED], without, neither)],
-        len(rows),
+        f"cases need it; {without} do without it, {neither} show neither.",
+        [
+            Mark(0, x, name=f"{y} {x}")
+            for x, y in (
+                (counts[NEEDED], "need it"),
+                (without, "do without it"),
+                (neither, "neither"),
+            )
+        ],
+        (0, len(rows)),
+        "cases",
         answer="" if counts[NEEDED] else "not shown",
     )
     return Verdict(decide(rows), summary, text, table, (), rows, brief)

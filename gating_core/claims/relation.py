@@ -141,12 +141,13 @@ def judge(models: Models, t: Thresholds) -> Verdict:
         for some in by_kind.values()
         for line in some.gaps([x for x in models.variants if x in (UNGATED, *GATED)])
     ]
-    first, second = (relation.of(EXACT) for relation in evidence.values())
-    one, other = evidence
+    pooled = {kind: relation.of(EXACT) for kind, relation in evidence.items()}
     brief = Brief(
-        f"{number(first.r, '+.2f')}, {number(second.r, '+.2f')}",
-        f"are the correlations on {one} and on {other} tasks.",
-        [Mark(x.low, x.high, x.r) for x in (first, second)],
+        ", ".join(number(x.r, "+.2f") for x in pooled.values()),
+        f"are the correlations on {listed(pooled)} tasks.",
+        [Mark(x.low, x.high, x.r, kind) for kind, x in pooled.items()],
+        (-1, 0, 1),
+        "correlation",
     )
     return Verdict(
         word,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from textwrap import wrap
 from typing import Any
 
@@ -30,7 +31,8 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 COLOURS = (c.BLUE, c.ORANGE, c.GREEN, c.PURPLE, c.MAGENTA, c.TEAL, c.GREY, "#a3721a")  # of tasks
 HEIGHT, FOREST_ROW = 330, 30  # pixels
 SPREAD = 0.22  # of single seeds, above and below their row
-PLOT, ZERO = (240, 40), 0.3  # pixels of a small one, and the share of them left of 0
+PLOT, LEFT, RIGHT = 340, 136, 326  # pixels of a small one: its width, and its axis from and to
+LETTERS = 12  # pixels, of its words
 BESIDE = 0.3  # of tasks or variants, above and below their row
 GAP = 0.03  # between two panels, of the width
 PANEL_CHARACTERS = 15  # in a line of a panel's title, on a phone
@@ -54,35 +56,46 @@ def claim_charts(claim: str, verdict: Verdict) -> list[ClaimChart]:
     return CHARTS[claim](verdict) if claim in CHARTS else []
 
 
-def small_plot(brief: Mapping[str, Any], colour: str) -> str:
-    """Return the picture of a row of the list as SVG without words; ``brief`` as in `Brief`."""
-    (width, height), marks = PLOT, brief["marks"]
-    step = height / max(len(marks), 1)
+def small_plot(brief: Mapping[str, Any], colour: str, ink: str) -> str:
+    """Return the picture of a row of the list as SVG with words in ``ink``; ``brief``: `Brief`."""
+    marks, ticks = brief["marks"], brief["ticks"]
+    step = max(LETTERS + 1 if any(name for *_, name in marks) else 6, 22 / max(len(marks), 1))
+    height = step * max(len(marks), 1)
+    ends = [x for x in (*ticks, *(end for mark in marks for end in mark[:2])) if not np.isnan(x)]
+    first, last = min(ends), max(ends)
 
     def at(value: float) -> float:
-        x = width * (ZERO + (1 - ZERO) * value / (brief["full"] or 1))
-        return round(min(max(x, 1), width - 1), 1)
+        return round(LEFT + (RIGHT - LEFT) * (value - first) / ((last - first) or 1), 1)
 
     def bar(low: float, high: float, y: float, thick: float, look: str) -> str:
         size = f'width="{at(high) - at(low):.1f}" height="{thick:.1f}"'
         return f'<rect x="{at(low)}" y="{y - thick / 2:.1f}" {size} {look}/>'
 
-    parts = []
+    def words(text: str, x: float, y: float, anchor: str) -> str:
+        return f'<text x="{x}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+    parts = [f'<path d="M{at(0)} 0V{height:.1f}" stroke="{c.GREY}" stroke-width="1.5"/>']
     if brief["aim"]:
         low, high = brief["aim"]
         parts.append(bar(low, high, height / 2, height, f'fill="{c.GREY}" opacity=".25"'))
-    for row, (low, high, middle) in enumerate(marks):
-        y, thick = step * (row + 0.5), min(0.7 * step, 20)
+    for row, (low, high, middle, name) in enumerate(marks):
+        y, thick = step * (row + 0.5), min(0.7 * step, 14)
+        parts.append(words(name, LEFT - 12, y + LETTERS / 3, "end"))
         if middle is None:
             parts.append(bar(0, high, y, thick, f'fill="{colour}"'))
-            parts.append(bar(0, brief["full"], y, thick - 1, f'fill="none" stroke="{c.GREY}"'))
+            parts.append(bar(0, ticks[-1], y, thick - 1, f'fill="none" stroke="{c.GREY}"'))
         elif not np.isnan(high - low):
             parts.append(bar(low, high, y, 2.5, f'fill="{colour}"'))
-            radius = min(0.45 * step, 6)
+            radius = min(0.45 * step, 5)
             parts.append(f'<circle cx="{at(middle)}" cy="{y:.1f}" r="{radius}" fill="{colour}"/>')
-    parts.append(f'<path d="M{at(0)} 0V{height}" stroke="{c.GREY}" stroke-width="1.5"/>')
-    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+    axis = "".join(f"M{at(x)} {height:.1f}v3" for x in ticks)
+    parts.append(f'<path d="{axis}" stroke="{c.GREY}"/>')
+    bottom = height + LETTERS + 2
+    parts.append(words(brief["axis"], LEFT - 12, bottom, "end"))
+    parts += [words(f"{x:,g}".replace("-", "−"), at(x), bottom, "middle") for x in ticks]
+    size = f'width="{PLOT}" height="{bottom + 3:.0f}" viewBox="0 0 {PLOT} {bottom + 3:.0f}"'
+    font = f'font-family="sans-serif" font-size="{LETTERS}" fill="{ink}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>{"".join(parts)}</svg>'
 
 
 def dots(

@@ -30,8 +30,9 @@ SIGNS: dict[str, str] = dict(zip(WORDS, "✓◐✗?", strict=True))
 SHOWN_BY_NONE = "○"
 COLOURS = {  # of a sign, in Markdown and in pictures
     "✓": ("green", "#2a9d63"), "◐": ("orange", "#d97706"), "✗": ("red", "#d13b3b"),
-    "?": ("gray", c.GREY), SHOWN_BY_NONE: ("gray", c.GREY),
+    SHOWN_BY_NONE: ("gray", c.GREY), "?": ("gray", c.GREY),
 }  # fmt: skip
+INK = {"light": "#17191d", "dark": "#e9ebf1"}  # by theme, of words in a picture
 # What the charts of a claim show, where there are two: the parameter of the link, and its values.
 WIDE, MEASURE = ("show", ("what decides", "all variants")), ("measure", ("proxy", "∫|K| dA"))
 
@@ -39,7 +40,7 @@ WIDE, MEASURE = ("show", ("what decides", "all variants")), ("measure", ("proxy"
 def draw() -> tuple[Source, JudgedStudy]:
     """Draw the rows, and return of what they are. Which one is open stands in the link alone."""
     st.html(CSS)
-    place = st.container(gap="xxsmall")
+    place = st.container(gap="xsmall", key="verdicts")
     choice = st.radio(
         "Rows of models",
         (BUNDLED, LIVE),
@@ -59,11 +60,13 @@ def draw() -> tuple[Source, JudgedStudy]:
         "number": [" ".join((x.brief["number"], x.brief["note"])) for x in found],
         "evidence": [x.evidence for x in found],
     }
-    counts = Counter(x.brief["answer"] or x.word for x in found if x.kind == EXPERIMENT)
-    signs = SIGNS | {x.brief["answer"]: SHOWN_BY_NONE for x in found}
+    groups = {sign: [x for x in found if sign_of(x) == sign] for sign in COLOURS}
     told = ", ".join(
-        f":{COLOURS[signs[x]][0]}[{signs[x]}\u00a0{counts[x]}\u00a0{x}]"
-        for x in sorted(counts, key=[*WORDS, *counts].index)
+        f":{COLOURS[sign][0]}[{sign}\u00a0{count}\u00a0{word}]"
+        for sign, group in groups.items()
+        for word, count in Counter(
+            x.brief["answer"] or x.word for x in group if x.kind == EXPERIMENT
+        ).items()
     )
     theorem, made = (
         listed(x.claim for x in found if x.kind == kind) for kind in (THEOREM, CONSTRUCTION)
@@ -72,19 +75,29 @@ def draw() -> tuple[Source, JudgedStudy]:
     with place:
         if note:
             st.caption(f":material/info: {note}")
-        for name, x in judged.claims.items():
-            saved.tables[f"{name}_numbers"] = {
-                title: [row[title] for row in x.table] for title in next(iter(x.table), ())
-            }
-            st.session_state[f"claim_{name}"] = name == claim
-            row = st.expander(row_text(x), key=f"claim_{name}", on_change=_turn, args=(name,))
-            if row.open:
-                with row:
-                    draw_claim(saved, source, judged, x)
+        for sign, group in groups.items():
+            with st.container(gap="xxsmall", key=f"verdicts-{[*COLOURS].index(sign)}"):
+                for x in group:
+                    draw_row(saved, source, judged, x, x.claim == claim)
         st.markdown(f":small[{key}]")
     saved.offer()
     offered().charts[f"{LIVE if source.path else BUNDLED} rows"] = Rows(source)
     return source, judged
+
+
+def draw_row(
+    saved: c.Charts, source: Source, judged: JudgedStudy, x: Judgement, is_open: bool
+) -> None:
+    """Draw the row of a claim."""
+    key = f"claim_{x.claim}"
+    saved.tables[f"{x.claim}_numbers"] = {
+        title: [row[title] for row in x.table] for title in next(iter(x.table), ())
+    }
+    st.session_state[key] = is_open
+    row = st.expander(row_text(x), key=key, on_change=_turn, args=(x.claim,))
+    if row.open:
+        with row:
+            draw_claim(saved, source, judged, x)
 
 
 def _turn(name: str) -> None:
@@ -97,17 +110,22 @@ def word_text(x: Judgement) -> str:
     return f"{SIGNS[x.word]} **{x.word}**"
 
 
+def sign_of(x: Judgement) -> str:
+    """Return the sign of the verdict, or of the answer that stands for it."""
+    return SHOWN_BY_NONE if x.brief["answer"] else SIGNS[x.word]
+
+
 def row_text(x: Judgement) -> str:
-    """Return a row as Markdown: claim, verdict, number, note, picture; for `findings.css`."""
-    answer = x.brief["answer"]
-    sign, word = (SHOWN_BY_NONE, answer) if answer else (SIGNS[x.word], x.word)
+    """Return a row as Markdown: claim, verdict, number with its note, picture; `findings.css`."""
+    sign, word = sign_of(x), x.brief["answer"] or x.word
     if x.kind != EXPERIMENT and x.word == Word.SUPPORTED:
         word = x.kind
     badge, colour = COLOURS[sign]
-    plot = b64encode(small_plot(x.brief, colour).encode()).decode()
+    plot = small_plot(x.brief, colour, INK[st.context.theme.type or "light"])
+    plot = b64encode(plot.encode()).decode()
     return (
-        f"**{x.claim} {x.title}** :{badge}-badge[{sign} {word}] ***{x.brief['number']}***"
-        f" *{x.brief['note']}* ![{x.evidence}](data:image/svg+xml;base64,{plot})"
+        f"**{x.claim} {x.title}** :{badge}-badge[{sign} {word}] ***{x.brief['number']}**"
+        f" {x.brief['note']}* ![{x.evidence}](data:image/svg+xml;base64,{plot})"
     )
 
 

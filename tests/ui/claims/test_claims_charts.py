@@ -70,21 +70,31 @@ def test_models_beyond_the_frame_and_without_a_logarithm_are_counted():
     assert "80 models with K exactly 0" in chart.explanation
 
 
-SMALL = Brief(marks=[Mark(2, 4, 3), Mark(0, 8), Mark(np.nan, np.nan, 5)], full=10, aim=(-1, 1))
+SMALL = Brief(
+    marks=[Mark(2, 4, 3, "a < b"), Mark(0, 8), Mark(np.nan, np.nan, 5)], ticks=(-5, 0, 10),
+    axis="points", aim=(-1, 1),
+)  # fmt: skip
 
 
-def test_a_small_plot_has_its_marks_and_aim_to_scale():
-    """Zero is at 72 of 240 pixels, 10 at the end; a mark that is unknown is not drawn."""
-    drawn = ET.fromstring(small_plot(vars(SMALL), "red"))
-    parts = [(x.tag.partition("}")[2], x.attrib) for x in drawn]
-    bars = [(float(x["x"]), float(x["width"]), x["fill"]) for tag, x in parts if tag == "rect"]
-    grey = bars[0][2]
-    assert bars == [
-        (72 - 16.8, 33.6, grey), (72 + 33.6, 33.6, "red"), (72, 134.4, "red"), (72, 167.0, "none"),
-    ]  # fmt: skip
-    assert [float(x["cx"]) for tag, x in parts if tag == "circle"] == [72 + 50.4]
-    assert [x["d"] for tag, x in parts if tag == "path"] == ["M72.0 0V40"]
-    assert len(ET.fromstring(small_plot(vars(Brief()), "red"))) == 1
+def test_a_small_plot_has_its_marks_aim_and_words_to_scale():
+    """Its axis goes from 136 to 326, or farther in its unit; what is unknown is not drawn."""
+    drawn = ET.fromstring(small_plot(vars(SMALL), "red", "black"))
+    parts = [(x.tag.partition("}")[2], x.attrib, x.text) for x in drawn]
+    unit = (326 - 136) / 15
+    zero = 136 + 5 * unit
+    bars = [(float(x["x"]), float(x["width"])) for tag, x, _ in parts if tag == "rect"]
+    expected = [(-1, 2), (2, 2), (0, 8), (0, 10)]
+    for found, (low, length) in zip(bars, expected, strict=True):
+        assert found == pytest.approx((zero + low * unit, length * unit), abs=0.11)
+    dots = [float(x["cx"]) for tag, x, _ in parts if tag == "circle"]
+    assert dots == [pytest.approx(zero + 3 * unit, abs=0.06)]
+    words = {text: float(x["x"]) for tag, x, text in parts if tag == "text" and text}
+    assert words == pytest.approx(
+        {"a < b": 124, "points": 124, "−5": 136, "0": zero, "10": 326}, abs=0.06
+    )
+    far = ET.fromstring(small_plot(vars(Brief(marks=[Mark(0, 2, 1)])), "red", "black"))
+    assert [x.get("x") for x in far if x.text == "1"] == ["231.0"]  # the axis ends at 2
+    assert len(ET.fromstring(small_plot(vars(Brief()), "red", "black"))) == 5
 
 
 def test_a_forest_has_the_differences_and_their_interval():
