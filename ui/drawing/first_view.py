@@ -97,27 +97,40 @@ def _twist(surface: np.ndarray, eyes: np.ndarray) -> np.ndarray:
     return np.abs(first * along - second * across).sum((1, 2)) + np.finfo(float).tiny
 
 
-def both_bends(surface: np.ndarray, eye: tuple[float, float]) -> np.ndarray:
+def both_bends(
+    surface: np.ndarray, eye: tuple[float, float], weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return the turn (3, 3) that shows both bends of a ``surface`` (R, R, 3) to an ``eye``.
 
     Its vector area is upright. Of the quadratic that fits its height, the bend that rises more has
-    its ends left and right; the eye looks down along the other one, from the side that shows more.
+    its ends left and right; the eye looks down along the other one, from the end that shows more.
+    A surface that bends by more than a right angle needs ``weights`` (R, R), by which its area and
+    height count, and is then seen from that side and end which show most of both bends.
     """
     points = surface[::2, ::2] - surface.mean((0, 1))
     points = points / max(float(np.abs(points).max()), np.finfo(float).tiny)
-    area = np.cross(np.gradient(points, axis=1), np.gradient(points, axis=0)).sum((0, 1))
-    axes = np.linalg.svd(area[:, None])[0][:, ::-1]
+    area = np.cross(np.gradient(points, axis=1), np.gradient(points, axis=0))
+    counts = np.ones((*points.shape[:2], 1)) if weights is None else weights[::2, ::2, None]
+    axes = np.linalg.svd((counts * area).sum((0, 1))[:, None])[0][:, ::-1]
     axes = axes * [1, np.sign(np.linalg.det(axes)), 1]  # no mirror image
     x, y, z = (points @ axes).reshape(-1, 3).T
     terms = np.stack([x * x / 2, x * y, y * y / 2, x, y, np.ones_like(x)], -1)
-    a, b, c = np.linalg.lstsq(terms, z)[0][:3]
-    if a + c < 0:  # upside down: y and z change their signs
-        axes, a, c = axes * [1, -1, -1], -a, -c
-    falls = np.linalg.eigh([[a, b], [b, c]])[1][:, 0]
-    azimuth = float(np.arctan2(falls[1], falls[0]))
-    views = np.stack([_view(azimuth + turn, SADDLE_RISE) for turn in (0, np.pi)])
-    areas = seen_areas(points @ axes, np.zeros(points.shape[:2], int), views[:, 0])
-    return axes @ views[areas[:, 0].argmax()].T @ _view(*eye)
+    root = np.sqrt(counts.ravel())
+    a, b, c = np.linalg.lstsq(terms * root[:, None], z * root)[0][:3]
+    falls, rises = np.linalg.eigh([[a, b], [b, c]])[1].T
+    sides = [(falls, axes), (rises * [1, -1], axes * [1, -1, -1])]  # upside down: y, z change signs
+    if weights is None:
+        sides = sides[:1] if a + c >= 0 else sides[1:]
+    views = [
+        _view(float(np.arctan2(along[1], along[0])) + turn, SADDLE_RISE) @ up.T
+        for along, up in sides
+        for turn in (0, np.pi)
+    ]
+    eyes = np.stack(views)[:, 0]
+    seen = seen_areas(points, np.zeros(points.shape[:2], int), eyes)[:, 0]
+    if weights is not None:
+        seen = seen * _twist(points, eyes)
+    return views[seen.argmax()].T @ _view(*eye)
 
 
 def _view(azimuth: float, elevation: float) -> np.ndarray:

@@ -81,14 +81,14 @@ def draw() -> None:
     found = shipped_measures(title, special)
     shown = choose_head(numbers, found["total"].shape, "curvature")
     seed = typical_seed(found, shown)
-    draw_finding(answer(found), lead=share_sentence(found, title))
+    draw_finding(answer(found), lead=share_sentence(found))
     left, right = st.container(key="first").columns([8, 5])
     with left:
         result = measured(title, special, shown, seed)
         draw_surfaces(picture(title, special, shown, seed), result, f"{title} {special} {shown}")
     charts, figure = c.Charts("heads"), ratio_chart(found, shown)
     charts.figures["ratios"] = figure
-    right.plotly_chart(figure, key=CHART, alt=share_sentence(found, title), on_select=select_head,
+    right.plotly_chart(figure, key=CHART, alt=share_sentence(found), on_select=select_head,
                        config={"displayModeBar": False}, selection_mode="points")  # fmt: skip
     right.markdown(section("real_heads", "own_short", command=COMMAND))
     offer_head(title, special, shown, found)
@@ -142,53 +142,43 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         " its twin’s<extra></extra>",
     }
     heads["marker"] |= {"size": 10, "opacity": 0.75}
-    traces, than = [heads], ""
-    notes = []
+    traces, notes = [heads], []
     if mean is not None:
         value, low, high = (1 / y for y in (mean.mean.value, mean.mean.high, mean.mean.low))
         reach = {"type": "data", "array": [high - value], "arrayminus": [value - low]}
         whole = c.line("mean, 95 %", [value], [layers + 1.2], colour=c.GREY, mode="markers")
         whole["marker"] |= {"size": 14, "symbol": "diamond"}
         traces.append(whole | {"error_x": reach | {"thickness": 2, "width": 6, "color": c.GREY}})
-        # Of the twin over the head: what its total is less than, the head's is more than.
-        than = by_interval(
-            mean.mean.low - 1,
-            mean.mean.high - 1,
-            "More than random twins",
-            f"{'More' if value > 1 else 'Less'} than twins, not significantly",
-            "Less than random twins",
-        )
         about = f"{percent(value)} ({100 * low:.0f} to {percent(high)})"
         notes = [{"x": math.log10(low), "y": layers + 1.2, "text": about, "xanchor": "right",
                   "xshift": -8, "showarrow": False, "font": {"size": 14}}]  # fmt: skip
     names = [*(f"layer {row}" for row in range(1, layers + 1)), "mean"]
     figure = c.chart(
-        than,
+        "Each head’s total |K|, % of its twin’s",
         traces,
-        "∫|K| dA, % of its random twin’s",
+        "click a dot to see that head",
         height=CHART_PIXELS,
-        margin={"l": 56, "r": 8, "t": 64, "b": 44},
-        x_axis=c.log_axis() | c.ticks(SHARES, [f"{100 * x:g}" for x in SHARES]) | {"tickangle": 0},
+        margin={"l": 56, "r": 8, "t": 52, "b": 44},
+        x_axis=c.log_axis()
+        | c.ticks(SHARES, [f"{100 * x:g} %" for x in SHARES])
+        | {"tickangle": 0},
         y_axis={"range": [layers + 1.8, 0.3], "zeroline": False, "showgrid": False}
         | c.ticks([*range(1, layers + 1), layers + 1.2], names),
         showlegend=False,
         annotations=notes,
     )
-    figure.add_annotation(
-        x=0, y=1, xref="paper", yref="paper", text="Dot: a head; dashed: its twin. Click one",
-        showarrow=False, xanchor="left", xshift=-50, yanchor="bottom", yshift=21, font={"size": 14},
-    )  # fmt: skip
     figure.add_scatter(
         x=[float(ratios[shown])], y=[shown[0] + 1], mode="markers", hoverinfo="skip",
         marker={"size": 20, "symbol": "circle-open", "color": c.ACCENT, "line": {"width": 3}},
     )  # fmt: skip
     less, more = int((x < 1).sum()), int((x > 1).sum())
-    for text, anchor, side in ((f"{less} heads less", "right", -8), (f"{more} more", "left", 8)):
+    for text, anchor, side in (
+        (f"{less} less curved", "right", -8),
+        (f"{more} more curved", "left", 8),
+    ):
         figure.add_annotation(x=0, y=1, yref="paper", text=text, xanchor=anchor, xshift=side,
                               yanchor="bottom", showarrow=False, font={"size": 14})  # fmt: skip
-    if mean is not None and not np.isnan(low):
-        figure.add_vrect(low, high, fillcolor=c.GREY, opacity=0.12, line_width=0, layer="below")
-    return figure.add_vline(1, line={"width": 2, "dash": "dash", "color": c.FAINT})
+    return figure.add_vline(1, line={"width": 2, "color": c.FAINT})
 
 
 @cache
@@ -246,30 +236,29 @@ def answer(found: Arrays) -> str:
     ratio, curved = twin_ratio(found, "sharp"), found["proved"] > 0
     if ratio is None:
         return "No head is known to curve."
-    twins = "more" if ratio.mean.value > 1 else "less"
     than = by_interval(
         ratio.mean.low - 1,
         ratio.mean.high - 1,
-        ", and more than random heads that attend as sharply",
-        f". So do random heads: {twins}, but not significantly",
-        ", but less than random heads that attend as sharply",
+        ", significantly more than random heads",
+        ". So do random heads: no significant difference",
+        ", but significantly less than random heads",
     )
     count = f"all {curved.size}" if curved.all() else f"{curved.sum()} of {curved.size}"
     return f"Yes, {count} heads curve{than}."
 
 
-def share_sentence(found: Arrays, title: str) -> str:
-    """Say what share of its twin's total curvature a head that reads a text has: an interval."""
+def share_sentence(found: Arrays) -> str:
+    """Say what share of its twin's total curvature a head has, with an interval."""
     twins = twin_ratio(found, "sharp")
     if twins is None:
         return ""
     ratio = twins.mean
     interval = "" if np.isnan(ratio.low) else (
-        f" (95\u00a0% interval of {len(twins.layers)} layers: {100 / ratio.high:.0f} to"
+        f" (95\u00a0% interval over {len(twins.layers)} layers: {100 / ratio.high:.0f} to"
         f" {percent(1 / ratio.low)})")  # fmt: skip
     return (
-        f"all-MiniLM-L6-v2 reads *{title}*: a head has **{percent(1 / ratio.value)}**{interval} of"
-        " the total curvature of its twin: random queries and keys, attending as sharply."
+        f"A head of all-MiniLM-L6-v2 has **{percent(1 / ratio.value)}**{interval} of its twin’s"
+        " total curvature. The twin has random queries and keys, equal entropy."
     )
 
 

@@ -26,7 +26,9 @@ WORD_STARTS, PIECE = (" ", "Ġ", "▁"), "##"
 CLOSING = set(".,;:!?'’”)]-")
 DENSITY = "K × area"  # its mean of absolute values over a surface is the total
 EYE = 0.0, SADDLE_RISE  # each surface is turned until it shows both bends there
-FIRST_HEAD: Head = (1, 3)  # its share of the twin's total is nearest to the mean of all heads
+ASPECT = 1.3  # of a picture, which each surface fills
+# The largest total of all heads that curve less than their twins, as most do: its bends are plain.
+FIRST_HEAD: Head = (3, 1)
 
 
 def drawn_words(tokens: Sequence[str]) -> tuple[list[str], list[bool]]:
@@ -97,13 +99,17 @@ def pair_of(surfaces: Mapping[str, DrawnSurface | None]) -> Pair:
     scale = scale_of("curvature", [x.known for x in found.values()], each=True)
     sides = []
     for name, surface in found.items():
-        middle, turn, unit = level(surface.drawn, surface.drawn)
-        turn = turn @ both_bends((surface.drawn - middle) @ turn, EYE)
+        middle, turn, _ = level(surface.drawn, surface.drawn)
+        curved = np.abs(np.nan_to_num(surface.known))
+        turn = turn @ both_bends((surface.drawn - middle) @ turn, EYE, curved)
+        drawn = (surface.drawn - middle) @ turn
+        high = np.ptp(drawn @ [-math.sin(EYE[1]), 0, math.cos(EYE[1])])
+        size = max(np.ptp(drawn[..., 1]) / ASPECT, high, np.finfo(np.float32).tiny)
         sides.append(
             Side(
                 name=name,
                 short="",
-                values=((surface.drawn - middle) @ turn * unit)[None],
+                values=(drawn / size)[None],
                 shares=scale_share(surface.known, scale)[None],
                 signed=surface.signed[None],
                 gaussian=surface.known[None],
@@ -125,11 +131,11 @@ def draw_surfaces(
     sides = [x for x in (result.own, result.twin) if x is not None]
     exact = [f"total |K| = {total_text(x)}" for x in sides]
     totals, told = exact, [verdict_text(x.verdict) for x in sides]
-    if not finding:
+    if not finding:  # how curvature is known is read on hover
         known = [headline_text(x.total, x.verdict.without_curvature) for x in sides]
         totals = [f"total |K| = {x}" for x in known]
         exact = [f"{x}; {y}" for x, y in zip(exact, told, strict=True)]
-        told = [x.partition(": ")[0] for x in told]  # the shares of the area are read on hover
+        told = [""] * len(sides)
     draw_pair(
         pair,
         key="own_surfaces" if finding else "heads_surfaces",

@@ -67,7 +67,11 @@ def test_a_saddle_is_turned_until_its_rising_ends_stand_left_and_right(seed, fal
     saddle = np.stack([U, V, (U**2 - falls * V**2) / 2], -1)
     turned = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
     azimuth, elevation = eye = (0.4, 1.0)
-    turn = turned @ both_bends(saddle @ turned, eye)
+    folded = saddle + np.maximum(abs(V) - 0.7, 0)[..., None] * [0, 0, 40]  # its bends are elsewhere
+    turn, other = (
+        turned @ both_bends(surface @ turned, eye, weights)
+        for surface, weights in ((saddle, None), (folded, (abs(V) < 0.6).astype(float)))
+    )
     back = np.array([np.cos(azimuth), np.sin(azimuth), 0]) * np.cos(elevation)
     back[2] = np.sin(elevation)
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0])
@@ -75,3 +79,5 @@ def test_a_saddle_is_turned_until_its_rising_ends_stand_left_and_right(seed, fal
     assert abs(turn[0] @ right) == pytest.approx(1)
     assert turn[2] @ back == pytest.approx(np.sin(SADDLE_RISE))
     assert turn[2] @ np.cross(back, right) == pytest.approx(np.cos(SADDLE_RISE))
+    assert abs(other[2] @ back) == pytest.approx(np.sin(SADDLE_RISE))
+    assert max(abs(other[:2] @ right)) == pytest.approx(1)
