@@ -149,21 +149,19 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         whole = c.line("mean, 95 %", [value], [layers + 1.2], colour=c.GREY, mode="markers")
         whole["marker"] |= {"size": 14, "symbol": "diamond"}
         traces.append(whole | {"error_x": reach | {"thickness": 2, "width": 6, "color": c.GREY}})
-        about = f"{percent(value)} ({100 * low:.0f} to {percent(high)})"
+        about = f"mean {percent(value)} ({100 * low:.0f} to {percent(high)})"
         notes = [{"x": math.log10(low), "y": layers + 1.2, "text": about, "xanchor": "right",
                   "xshift": -8, "showarrow": False, "font": {"size": 14}}]  # fmt: skip
-    names = [*(f"layer {row}" for row in range(1, layers + 1)), "mean"]
+    names = [f"layer {row}" for row in range(1, layers + 1)]
     figure = c.chart(
         "Each head’s total |K|, % of its twin’s",
         traces,
         "click a dot to see that head",
         height=CHART_PIXELS,
         margin={"l": 56, "r": 8, "t": 52, "b": 44},
-        x_axis=c.log_axis()
-        | c.ticks(SHARES, [f"{100 * x:g} %" for x in SHARES])
-        | {"tickangle": 0},
+        x_axis=c.log_axis() | c.ticks(SHARES, [f"{100 * x:g}" for x in SHARES]) | {"tickangle": 0},
         y_axis={"range": [layers + 1.8, 0.3], "zeroline": False, "showgrid": False}
-        | c.ticks([*range(1, layers + 1), layers + 1.2], names),
+        | c.ticks([*range(1, layers + 1)], names),
         showlegend=False,
         annotations=notes,
     )
@@ -172,10 +170,7 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         marker={"size": 20, "symbol": "circle-open", "color": c.ACCENT, "line": {"width": 3}},
     )  # fmt: skip
     less, more = int((x < 1).sum()), int((x > 1).sum())
-    for text, anchor, side in (
-        (f"{less} less curved", "right", -8),
-        (f"{more} more curved", "left", 8),
-    ):
+    for text, anchor, side in ((f"{less} less curved", "right", -8), (f"{more} more", "left", 8)):
         figure.add_annotation(x=0, y=1, yref="paper", text=text, xanchor=anchor, xshift=side,
                               yanchor="bottom", showarrow=False, font={"size": 14})  # fmt: skip
     return figure.add_vline(1, line={"width": 2, "color": c.FAINT})

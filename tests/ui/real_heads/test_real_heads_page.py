@@ -73,7 +73,7 @@ def test_the_page_opens_on_a_head_beside_its_twin_and_the_shares_of_all_heads():
     heads, mean, ring = (drawn := figure(app, "heads_ratios"))["data"]
     less = int((ratios < 1).sum())
     notes = [x["text"] for x in drawn["layout"]["annotations"]]
-    assert {f"{less} less curved", f"{72 - less} more curved"} < {*notes}
+    assert {f"{less} less curved", f"{72 - less} more"} < {*notes}
     np.testing.assert_allclose(numbers(heads["x"]), ratios.ravel())
     assert numbers(mean["x"]) == pytest.approx([1 / 1.61], abs=0.005)
     assert ring["x"] == pytest.approx([ratios[first]])
