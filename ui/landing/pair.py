@@ -307,10 +307,9 @@ def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -
 def chosen_text(result: Result) -> str:
     """Say how the shown seed was chosen."""
     setting, seed = result.run.setting, result.pair.right.seed
-    if setting == FIRST_SETTING:
-        return section("landing", "pictured", seed=seed)
+    name = "pictured" if setting == FIRST_SETTING else "chosen"
     count = setting.seed_count
-    return section("landing", "chosen", seed=seed, better=(count + 1) // 2, count=count)
+    return section("landing", name, seed=seed, better=(count + 1) // 2, count=count)
 
 
 def stale_text(shown: Setting, requested: Setting) -> str:

@@ -129,8 +129,8 @@ def breadth(values: np.ndarray) -> float:
 # --- The shown member -----------------------------------------------------------------------------
 
 SCORE_GRID = 31  # points along each side: enough to compare areas
-# Of `FIRST_SETTING`, for its picture: a round dome; once flat, class 0 surrounds class 1.
-PICTURED_SEED = 35
+# Of `FIRST_SETTING`, of the better half by training accuracy: a round dome, its picture's reason.
+PICTURED_SEED = 33
 
 
 def select_member(run: TrainedRun) -> int:

@@ -107,10 +107,10 @@ def test_the_first_paint_is_the_shipped_pair(first):
     assert left[0].startswith(flat)
     assert right[0].startswith(flat)
     assert left[0].endswith(" · Seed 44: 76\u00a0% test accuracy, classifier refitted")
-    assert right[0].endswith(" · Seed 35: 57\u00a0% test accuracy, classifier refitted")
+    assert right[0].endswith(" · Seed 33: 65\u00a0% test accuracy, classifier refitted")
     assert right[-1].startswith("Curved, cut in a closed loop\nCurved, established at the sample")
-    assert " · total curvature 4.3" in right[-1]
-    assert right[-1].endswith(" · Seed 35: 94\u00a0% test accuracy, classifier refitted")
+    assert " · total curvature 4.4" in right[-1]
+    assert right[-1].endswith(" · Seed 33: 94\u00a0% test accuracy, classifier refitted")
     assert any("gain on circle is 12.3 ± 5.7 points" in x.value for x in first.caption)
     assert (len(header["places"]), header["frame"], header["follow"]) == (21, 20, "arrive")
     assert header["ends"] == ["class 0", "class 1"]
@@ -130,7 +130,7 @@ def test_a_straight_boundary_is_called_straight_and_a_bent_one_bent():
     app = open_pair(task="linear")
     assert "an open line, straight to within 0.01 ·" in verdicts(app)[0][0]
     app = open_pair(beside="gate ablated")
-    assert "an open line that bends by up to 0.76 ·" in verdicts(app)[0][0]
+    assert "an open line that bends by up to 0.98 ·" in verdicts(app)[0][0]
 
 
 @pytest.mark.sampled(1)
@@ -180,7 +180,8 @@ def test_beside_it_stands_a_model_trained_without_a_gate_or_its_own_surface_with
     header, same = sent(open_pair(beside="gate ablated"), VIEW_KEY)
     assert header["sides"][0]["name"] == "Gate ablated (λ = 0)"
     for name in ("", "K", "Signed", "Planes", "Lines"):
-        np.testing.assert_array_equal(same[f"left{name}"][0], same[f"right{name}"][0], name)
+        one, other = (same[f"{side}{name}"][0] for side in ("left", "right"))
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12, err_msg=name)
     assert (arrays["left"][0] != arrays["right"][0]).any()
 
 

@@ -3,38 +3,51 @@
 const ASKED = 'gc-stage-asked'; // in the browser's storage: this visitor has been asked
 const RING_SECONDS = 4; // for which the ring stands
 const FALL_SECONDS = 1.5;
-const RING_LINES = 3; // the rim of the plane, and the cut with its white edge
-const NEAR = 0.94; // of the picture, which the ring's surface and its plane fill
 
-// A visitor who comes for the first time sees the ring from near; then the surface falls flat, and
-// they are asked, with the ring in a still picture beside it.
+// A visitor who comes for the first time sees the ring from near; then the surface falls flat, is
+// seen from above, and they are asked, with the ring in a still picture beside it.
 function open(state) {
   Object.assign(state, { strength: 1, opening: true });
-  const { view, size } = state;
-  const away = { ...view.camera };
-  const places = surfaceAt(state);
-  view.frame([...Array.from({ length: size * size }, (_, i) => vertexOf(places, i)),
-    ...sheetCorners(fittedAt(state, middleOf(places)))], NEAR);
-  const near = { ...view.camera };
-  Object.assign(view.home, away);
+  const { view, frames: [, near] } = state;
+  const above = aboveFlat(state);
   drawStage(state);
   state.root.classList.add('gc-stage-opening');
   showQuestion(state, true); // whose place is kept
   const seconds = RING_SECONDS + FALL_SECONDS;
   play(state, seconds, share => {
-    const fallen = Math.max(0, (share * seconds - RING_SECONDS) / FALL_SECONDS);
-    if (fallen > 0 && state.strength === 1) {
-      const { scene } = view; // without the triangle, which the picture crops
-      Object.assign(scene, { ground: null, shadow: 0, lines: scene.lines.slice(-RING_LINES) });
-      keepStill(state, 'Gate on: the plane cuts a closed ring');
-    }
-    state.strength = 1 - eased(fallen);
-    view.camera.distance = mixed([near.distance], [away.distance], eased(fallen))[0];
-    view.camera.centre = mixed(near.centre, away.centre, eased(fallen));
+    const fallen = eased(Math.max(0, (share * seconds - RING_SECONDS) / FALL_SECONDS));
+    if (fallen > 0 && state.strength === 1) keepStill(state, 'Gate on: the plane cuts a closed ring');
+    state.strength = 1 - fallen;
     if (share === 1) ask(state);
     if (fallen > 0) drawStage(state);
+    moveCamera(view.camera, near, above, fallen);
     if (share === 1) paintView(view); // now: the question is of what is seen
   });
+}
+
+// The camera from which the triangle is largest: from above, its longest side level.
+function aboveFlat(state) {
+  const { view, corners } = state;
+  const home = { ...view.camera };
+  const places = [0, 1, 2].map(i => vertexOf(corners, i));
+  const [x, y] = places.map((place, i) => minus(place, places[(i + 1) % 3]))
+    .reduce((longest, side) => (lengthOf(side) > lengthOf(longest) ? side : longest));
+  const turn = Math.atan2(-x, y) - home.azimuth; // until the side points to the right
+  const { plane, half } = straightCut(state);
+  view.camera.azimuth += turn - Math.PI * Math.round(turn / Math.PI);
+  view.camera.elevation = STEEPEST;
+  view.frame([...places, ...sheetCorners(plane, half)], FILLED);
+  const above = { ...view.camera };
+  for (const camera of [view.camera, view.home]) Object.assign(camera, home);
+  return above;
+}
+
+// Moves a camera a share of the way between two others.
+function moveCamera(camera, from, to, share) {
+  const [start, end] = [from, to].map(({ azimuth, elevation, distance, centre }) =>
+    [azimuth, elevation, distance, ...centre]);
+  const [azimuth, elevation, distance, ...centre] = share < 1 ? mixed(start, end, share) : end;
+  Object.assign(camera, { azimuth, elevation, distance, centre });
 }
 
 function endOpening(state) {
@@ -60,7 +73,7 @@ function ask(state) {
       keepStill(state, 'Gate off: the plane cuts a straight line');
       endQuestion(state);
       state.find('answer').textContent = text;
-      openGate(state, 0);
+      openGate(state, 0, { ...state.view.camera });
     };
   }
 }
@@ -92,7 +105,7 @@ function hold(state, isHeld) {
   Object.assign(state, { held: isHeld, asking: isHeld });
   for (const name of ['asking', 'held']) state.root.classList.toggle(`gc-stage-${name}`, isHeld);
   if (isHeld) state.strength = 0;
-  if (isReleased) openGate(state, 0);
+  if (isReleased) openGate(state, 0, { ...state.view.camera });
 }
 
 function isAsked() {

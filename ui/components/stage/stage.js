@@ -7,8 +7,9 @@
 
 const CELLS = 10;
 const DRAWN = 200; // test points at most; all of them count
-const ASIDE = -0.1; // radians: seen straight on, a dome looks flat
-const FILLED = 0.89; // of the picture
+const ASIDE = 0.17; // radians: seen straight on, a dome looks flat
+const OVER = 0.47; // radians by which one looks down on the plane: its ring is an ellipse
+const FILLED = 0.95; // of the picture
 const LARGEST_DOT = 10; // pixels; smaller in a narrow picture
 const BEYOND = 0.1; // of the question's cut: how far its sheet reaches
 const QUESTION_WIDE = 5; // pixels: its cut
@@ -37,8 +38,7 @@ function adopt(state, header, buffer, address) {
   const turns = header.hold !== Boolean(state.held);
   if (turns) hold(state, header.hold); // before the aim: its picture is wider
   if (others) aim(state);
-  if (first) restoreCamera(state.view);
-  else if (others) putCamera(); // it was of another surface
+  if (turns && header.hold) Object.assign(state.view.camera, aboveFlat(state));
   if (isAskedFor(state, header, others) && !turns) {
     state.playing = state.waiting = false;
     endOpening(state);
@@ -49,6 +49,10 @@ function adopt(state, header, buffer, address) {
     Object.assign(state, { strength, own: Boolean(plane) });
     if (plane) state.plane = planeOf(plane, middleOf(surfaceAt(state)), state.plane?.a);
   }
+  if (first) {
+    follow(state);
+    restoreCamera(state.view);
+  } else if (others) putCamera(); // it was of another surface
   if (first && header.ask && !isAsked()) open(state);
   drawStage(state);
 }
@@ -92,31 +96,46 @@ function build(state) {
   redrawOnResize(state.find('square'), () => drawStage(state));
 }
 
-// Before the last fitted plane, on the side to which it faces upwards, a little aside, and halfway
-// up: a ring at the full gate and the flat surface are both seen broadly. The triangle, the surfaces
-// at both ends, the sheets of the question and of the full gate are in the picture.
+// Past the zenith, where the last fitted plane is seen a little from the side to which it faces
+// upwards: a dome beyond it is a hill, and the flat surface is seen broadly. In the picture are the
+// triangle and the surface without a gate, with the question's sheet, and with the full gate the
+// surface and the sheet there.
 function aim(state) {
   const { view, surfaces, corners, planes } = state;
-  const [x, y] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
-  Object.assign(view.camera, { azimuth: Math.atan2(y, x) + ASIDE, elevation: Math.PI / 4 });
-  const places = [corners, surfaces].flatMap(all =>
-    Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i)));
+  const [x, y, z] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
+  const past = Math.PI / 2 + OVER - Math.atan2(z, Math.hypot(x, y));
+  Object.assign(view.camera,
+    { azimuth: Math.atan2(-y, -x) + ASIDE, elevation: Math.min(past, STEEPEST) });
+  const listed = all => Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i));
   const full = { ...state, strength: 1 };
+  const places = surfaceAt(full);
+  const ring = [...listed(places), ...sheetCorners(fittedAt(full, middleOf(places)))];
   const { plane, half } = straightCut(state);
-  const fitted = fittedAt(full, middleOf(surfaceAt(full)));
-  places.push(...sheetCorners(plane, half), ...sheetCorners(fitted));
-  view.frame(places, FILLED, view.canvas.parentElement);
+  const flat = [...listed(corners), ...sheetCorners(plane, half)];
+  state.frames = [[...flat, ...ring], ring].map((all, near) => {
+    view.frame(all, FILLED, near ? null : view.canvas.parentElement);
+    return { ...view.camera };
+  });
+}
+
+// The camera comes nearer while the surface leaves its triangle, until it is turned.
+function follow({ view, frames, strength }) {
+  const wasHome = isHome(view);
+  moveCamera(view.home, ...frames, strength);
+  if (wasHome) Object.assign(view.camera, view.home);
 }
 
 // To the full gate, from a strength or the one that is shown; with reduced motion from the full
-// one back.
-function openGate(state, from = state.strength % 1) {
-  const end = isStill() && from !== state.strength ? 0 : 1;
+// one back. A camera `from` which is given goes home first.
+function openGate(state, strength = state.strength % 1, from = null) {
+  const end = isStill() && strength !== state.strength ? 0 : 1;
   play(state, SECONDS, share => {
     state.strength = end * eased(share);
     if (share < 1) drawStage(state);
     else settle(state);
-  }, from);
+    const { camera, home } = state.view;
+    if (from) moveCamera(camera, from, home, eased(Math.min(1, 4 * share)));
+  }, strength);
 }
 
 // At the nearest strength for which a plane was fitted.
@@ -153,6 +172,7 @@ function straightCut(state) {
 }
 
 function drawStage(state) {
+  follow(state);
   const { root, size, labels, view, header, strength, asking } = state;
   const [places, testPlaces] = ['surfaces', 'testValues'].map(name => arrayAt(state, name));
   const middle = middleOf(places);
@@ -168,8 +188,11 @@ function drawStage(state) {
   const scene = { size, places, normals: normalsOf(places, size), lines: [], sheets: [],
     cells: isFlat ? 0 : CELLS, // curved lines would make a flat surface look curved
     classes: header.colours.map(hexColour), field: carried ?? field,
-    shadow: shadowOn(ink) * Math.min(1, 4 * strength) };
-  addTriangle(scene, [0, 1, 2].map(i => vertexOf(state.corners, i)), ink, 0.14, 0.45);
+    shadow: 0, headlit: true };
+  if (!state.opening || isFalling) { // from near it would be cropped
+    addTriangle(scene, [0, 1, 2].map(i => vertexOf(state.corners, i)), ink, 0.14, 0.45);
+    scene.shadow = shadowOn(ink) * Math.min(1, 4 * strength);
+  }
   const drawn = Math.min(DRAWN, labels.length);
   const ends = carried ? [] : endsOf(field, size)
     .flatMap(pair => crossingOf(field, pair, i => vertexOf(places, i)));
@@ -181,6 +204,7 @@ function drawStage(state) {
   if (asking) {
     const question = straightCut(state);
     addSheet(scene, question.plane, middle, ink, question.half);
+    scene.sheets[0].colour[3] /= 2; // the surface has one colour for each class, also behind it
     addCut(scene, question.cut, QUESTION_WIDE);
   } else if (isFalling) addCut(scene, cutOf(carried, size, places));
   else {

@@ -94,11 +94,13 @@ function listenToTurning(view, { onClick = () => {}, onHover = () => {}, plays =
   });
 }
 
+const isHome = ({ camera, home }) =>
+  ['azimuth', 'elevation', 'distance'].every(name => camera[name] === home[name]);
+
 // Puts the camera into the address, or removes it where it is the first one.
-function keepCamera({ camera, home }) {
-  const { azimuth, elevation, distance } = camera;
-  const isHome = ['azimuth', 'elevation', 'distance'].every(name => camera[name] === home[name]);
-  putCamera(isHome ? null : [azimuth, elevation, distance / home.distance]);
+function keepCamera(view) {
+  const { azimuth, elevation, distance } = view.camera;
+  putCamera(isHome(view) ? null : [azimuth, elevation, distance / view.home.distance]);
 }
 
 function putCamera(numbers = null) {
