@@ -13,8 +13,9 @@ from ui.drawing.lines import lifted, plane_lines
 TURNS, RISES = np.radians(np.arange(0, 360, 15)), np.radians([25, 35, 45])  # of the first view
 PICTURE = 32  # pixels each way of the image in which visible area is counted
 POINT_BITS, DEPTH_BITS = 12, 20  # of a sort key, for the number and the depth of a point
-STEEPER = np.radians([45, 60])  # the rises where a flat surface is among several
 UPRIGHT = np.array([0.0, 0.0, 1.0])
+OVER, ASIDE = 0.47, 0.17  # radians: over a plane; straight on, a dome looks flat
+STEEPEST = 1.5  # radians: of the camera, as `ui/components/surface/view.js` has it
 SADDLE_RISE = np.radians(30)  # above, bends look flat; below, the near one hides the far one
 NO_SEGMENTS = np.zeros((1, 1, 2, 3))  # of one frame
 
@@ -141,19 +142,14 @@ def _view(azimuth: float, elevation: float) -> np.ndarray:
     return np.stack([back, right, np.cross(back, right)])
 
 
-def best_eye_of_classified(
-    sides: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray | None]],
-) -> tuple[float, float]:
-    """Return the best eye for surfaces (R, R, 3) with classes (R, R), or corners (3, 3).
+def eye_over(plane: np.ndarray) -> tuple[float, float]:
+    """Return the eye past the zenith that looks down a little on a ``plane`` (a, b, c, ...).
 
-    A surface that lies in the triangle of its values may be a line in it: what has to be seen is
-    the triangle.
+    It sees a ring in the plane as an ellipse, what is beyond it as a hill, a level surface broadly.
     """
-    s, t = np.meshgrid(*[np.linspace(0, 1, len(sides[0][0]))] * 2)
-    triangle = np.stack([1 - s, s * (1 - t), s * t], -1)
-    surfaces = [x if corners is None else triangle @ corners for x, _, corners in sides]
-    classes = [x if corners is None else np.zeros_like(x) for _, x, corners in sides]
-    return best_eye(surfaces, classes, STEEPER)
+    x, y, z = plane[:3] * (-1 if plane[2] < 0 else 1)
+    past = np.pi / 2 + OVER - np.arctan2(z, np.hypot(x, y))
+    return float(np.arctan2(-y, -x)) + ASIDE, float(min(past, STEEPEST))
 
 
 def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.ndarray:

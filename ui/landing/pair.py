@@ -6,7 +6,7 @@ what is known of them. The strength and the marked point are kept in the link.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from ui.drawing.colours import ColourScale, class_colours, scale_of
 from ui.drawing.first_view import (
     NO_SEGMENTS,
     Place,
-    best_eye_of_classified,
+    eye_over,
     level,
     scale_share,
     straight_segments,
@@ -158,17 +158,15 @@ def pair_of(pair: MeasuredPair, colouring: str = "class") -> tuple[Pair, ColourS
     scale = CLASSES if by_class else curvature_colours(right.surface)
     alike = left.value_vectors.tolist() == right.value_vectors.tolist()
     places = [_place(x.frames.values, x.value_vectors) for x in (right if alike else left, right)]
+    eye = eye_over(places[1].planes(right.frames.normal, right.frames.offset)[-1])
+    if not alike:  # the flat one lies across
+        cosine, sine = np.cos(eye[0] + np.pi / 2), np.sin(eye[0] + np.pi / 2)
+        across = np.array([[cosine, sine, 0], [-sine, cosine, 0], [0, 0, 1]])
+        places[0] = replace(places[0], turn=places[0].turn @ across)
     names = LEFT["same" if alike else "own"], "With a gate"
     sides = tuple(
         _side(*each, scale, by_class)
         for each in zip(names, MODEL_NAMES, (left, right), places, strict=True)
-    )
-    likeliest = [model.frames.logits[-1].argmax(-1) for model in (left, right)]
-    eye = best_eye_of_classified(
-        [
-            (sides[0].values[0], likeliest[0], sides[0].corners if sides[0].flat[0] else None),
-            (sides[1].values[-1], likeliest[1], None),
-        ]
     )
     low, high = scale.ends
     ends = (f"K = {common.rough(low)}", f"K = {common.rough(high)}")

@@ -14,6 +14,7 @@ import numpy as np
 from ui.components import wire
 from ui.components.source import declare
 from ui.drawing import palette
+from ui.drawing.first_view import eye_over
 
 UNIT = 1e-3  # by which a normal may differ from length 1
 FARTHEST = 10.0  # of a plane from the origin
@@ -65,6 +66,7 @@ def stage(
         "colours": palette.CLASS_COLOURS[:2],
         "pointColours": palette.POINT_COLOURS[:2],
         "flat": flat,
+        "eye": eye_over(scene.planes[-1]),
         "ask": ask,
         "hold": hold,
     }

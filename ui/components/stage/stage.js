@@ -1,14 +1,12 @@
 // The stage: one surface that lifts off its flat triangle while the gate opens, and a plane to cut
 // it.
 //
-// Python sends a header { source, arrays, strengths, strength, plane, colours, pointColours, flat,
-// ask, hold, heard } and receives "left" with { strength, plane: [a, b, c, d] or null, serial }
+// Python sends a header { source, arrays, strengths, strength, plane, eye, colours, pointColours,
+// flat, ask, hold, heard } and receives "left" with { strength, plane: [a, b, c, d] or null, serial }
 // when the visitor lets go.
 
 const CELLS = 10;
 const DRAWN = 200; // test points at most; all of them count
-const ASIDE = 0.17; // radians: seen straight on, a dome looks flat
-const OVER = 0.47; // radians by which one looks down on the plane: its ring is an ellipse
 const FILLED = 0.95; // of the picture
 const LARGEST_DOT = 10; // pixels; smaller in a narrow picture
 const BEYOND = 0.1; // of the question's cut: how far its sheet reaches
@@ -96,16 +94,11 @@ function build(state) {
   redrawOnResize(state.find('square'), () => drawStage(state));
 }
 
-// Past the zenith, where the last fitted plane is seen a little from the side to which it faces
-// upwards: a dome beyond it is a hill, and the flat surface is seen broadly. In the picture are the
-// triangle and the surface without a gate, with the question's sheet, and with the full gate the
-// surface and the sheet there.
+// In the picture are the triangle and the surface without a gate, with the question's sheet, and with
+// the full gate the surface and the sheet there.
 function aim(state) {
-  const { view, surfaces, corners, planes } = state;
-  const [x, y, z] = planes.subarray(-4).map((part, _, all) => (all[2] < 0 ? -part : part));
-  const past = Math.PI / 2 + OVER - Math.atan2(z, Math.hypot(x, y));
-  Object.assign(view.camera,
-    { azimuth: Math.atan2(-y, -x) + ASIDE, elevation: Math.min(past, STEEPEST) });
+  const { view, corners, header: { eye: [azimuth, elevation] } } = state;
+  Object.assign(view.camera, { azimuth, elevation });
   const listed = all => Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i));
   const full = { ...state, strength: 1 };
   const places = surfaceAt(full);
