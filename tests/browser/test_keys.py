@@ -1,12 +1,14 @@
 """Do keys that are dragged in the browser give what Python computes, without asking the server?"""
 
 import json
+import re
 
 import numpy as np
 import pytest
 import torch
 
 from gating_core.theory import four_key_curvature, key_sign, random_keys
+from ui.common.charts import italic
 from ui.keys.four_keys import FIRST
 
 from .looking import assert_scrolls_only_down, pixels
@@ -43,10 +45,39 @@ RINGS = """({ models, count }) => models.map(model => {
   return [planes.filter(rings).length, rings(firstCut(surface))];
 })"""
 
+# Of texts: what a component makes of them, the second time they are set, and its variables.
+TYPESET = """async texts => {
+  const node = element('p', {}, make('text'), element('q', { translate: false }, 'K'));
+  keepTypeset(node);
+  const found = [];
+  for (const text of texts) {
+    for (const again of [text, text]) node.firstChild.textContent = again;
+    await null; // observers come first
+    const said = [...node.querySelectorAll('.gc-var')].map(part => part.textContent);
+    found.push([node.firstChild.textContent, said]);
+  }
+  return found;
+}"""
+VARIABLES = {
+    "x": ["x"],
+    "a dome, K > 0": ["K"],
+    "Y[1] at x₁ −0.60, v₃ 20 %, λ = 0.5": ["Y", "x", "v", "λ"],
+    "total ∫|K| dA": ["K", "dA"],
+    "(u, v, 1)": ["u", "v"],
+    "A and B: top-k keeps a KV cache; the gate’s G1 took 3 s of a 3-D view": [],
+}
+
 
 def await_keys(page):
     page.wait_for_selector(".gc-keys-space[data-n]")
     settle(page)
+
+
+def test_variables_stand_in_italics_and_the_texts_stay(desk):
+    found = in_browser(desk, "keys", TYPESET, [*VARIABLES])
+    assert found == [[*said] for said in VARIABLES.items()]
+    for text, said in VARIABLES.items():  # and in charts
+        assert re.findall("<i>(.*?)</i>", italic(text)) == said
 
 
 def centre(page, number):

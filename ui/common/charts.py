@@ -41,6 +41,9 @@ LEGEND_RIGHT = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top"}
 HEIGHT = 250  # pixels
 FONT_PIXELS, PRESENT_PIXELS = 12, 20  # of words on a page, and in present mode: see present.css
 MARKUP = re.compile(r"<[^>]+>")
+VARIABLE = re.compile(  # see ui/components/variables.js
+    r"(?<![^\s(|∫·−>])(?<!\d\s)(dA|[DHKLUWYbdgknstuvwxyαλρτ])(?![A-Za-z0-9’'-])"
+)
 
 
 def chart_columns(name: str, widths: int | Sequence[float]) -> list[DeltaGenerator]:
@@ -130,9 +133,14 @@ def heatmap(z: np.ndarray, low: float, high: float, scale: Any, **properties: An
     } | properties
 
 
+def italic(text: str) -> str:
+    """Return the ``text`` of a chart with its variables in italics."""
+    return VARIABLE.sub(r"<i>\1</i>", text)
+
+
 def title(text: str) -> dict[str, Any]:
     """Return a title at the left of a figure; a phone has room for 40 letters."""
-    return {"text": f"<b>{text}</b>", "x": 0.01, "y": 1, "yanchor": "top", "pad": {"t": 4}}
+    return {"text": f"<b>{italic(text)}</b>", "x": 0.01, "y": 1, "yanchor": "top", "pad": {"t": 4}}
 
 
 def chart(
@@ -163,8 +171,9 @@ def chart(
         "hovermode": "closest",
         "title": title(name),
         "legend": legend or above,
-        "xaxis": {"title": {"text": x, "standoff": 2}} | dict(x_axis or {}),
-        "yaxis": {"title": {"text": y, "standoff": away}, "automargin": True} | dict(y_axis or {}),
+        "xaxis": {"title": {"text": italic(x), "standoff": 2}} | dict(x_axis or {}),
+        "yaxis": {"title": {"text": italic(y), "standoff": away}, "automargin": True}
+        | dict(y_axis or {}),
     } | layout
     return plain_figure(traces, layout)
 
@@ -185,7 +194,7 @@ def mark_x(figure: go.Figure, x: float, text: str = "") -> go.Figure:
         }
     )
     return figure.add_annotation(
-        text=text,
+        text=italic(text),
         x=position,
         yref="paper",
         y=0.98,

@@ -11,7 +11,7 @@ import streamlit as st
 from ui.drawing import palette
 
 HERE = Path(__file__).parent
-MESSAGES = ("wire.js", "svg.js")
+MESSAGES = ("wire.js", "svg.js", "variables.js")
 # One surface that the browser draws by itself.
 SURFACE = (
     *MESSAGES,

@@ -15,6 +15,7 @@ const HOLD_MS = 10000; // after which Python's data count in any case
 function stateOf({ parentElement, setTriggerValue }, name, trigger, first) {
   const root = parentElement.querySelector(`.gc-${name}`);
   const find = part => root.querySelector(`.gc-${name}-${part}`);
+  if (!root.__gc) keepTypeset(root);
   const state = (root.__gc ??= { root, find, name, trigger, heard: 0, ...first });
   state.report = setTriggerValue;
   return state;

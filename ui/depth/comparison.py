@@ -71,9 +71,11 @@ def doubling_text(growth: Growth) -> str:
     times = float(np.median(ratios))
     theory = f"exponent {shared.exponent_text(growth.exponent)}, theory {growth.theory:g}"
     if np.abs(ratios / times - 1).max() < EXACT:
-        return f"Twice the layers give **{times:.4g} times** |K| at the origin, exactly ({theory})."
+        return (
+            f"Twice the layers give **{times:.4g} times** $|K|$ at the origin, exactly ({theory})."
+        )
     times = 2**growth.exponent.over_seeds.value
-    return f"Twice the layers give about **{times:.1f} times** |K| at the origin ({theory})."
+    return f"Twice the layers give about **{times:.1f} times** $|K|$ at the origin ({theory})."
 
 
 def table_row(growth: Growth) -> dict[str, str]:

@@ -186,7 +186,10 @@ def _entry(kind: CellKind) -> dict[str, Any]:
 
 MOST_TICKS = 3  # numbers along an axis
 TICK_ROOM = 0.15  # of an axis at both ends, without numbers: those of two axes would meet there
-CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}  # of its axes
+CHART_NAMES = {  # of its axes
+    "inputs": ("<i>x</i><sub>1</sub>", "<i>x</i><sub>2</sub>"),
+    "weights": ("<i>u</i>", "<i>v</i>"),
+}
 
 
 def round_numbers(low: float, high: float) -> list[float]:

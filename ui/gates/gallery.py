@@ -67,9 +67,9 @@ FOLDS = {
     "maps": "K, |H| and the gate over the chart",
 }
 HEADINGS = {  # in the order of the gallery
-    FLAT: "Flat: K = 0",
-    BENT: "Bent, not curved: K = 0",
-    CURVED: "Curved: green K > 0, violet K < 0",
+    FLAT: "Flat: $K$ = 0",
+    BENT: "Bent, not curved: $K$ = 0",
+    CURVED: "Curved: green $K$ > 0, violet $K$ < 0",
 }
 ON_TILE = 18  # characters of a formula
 Frames = tuple[GateFrame, ...]
@@ -319,7 +319,7 @@ def _draw_tiles(where: st.delta_generator.DeltaGenerator, request: GateRequest) 
                           kwargs={"case": "" if name == FIRST else name},
                           type="primary" if name == request.case else "tertiary")  # fmt: skip
                 if line:
-                    st.caption(line)
+                    st.caption(line.replace("K", "$K$"))
 
 
 def _draw_view(result: Result) -> None:

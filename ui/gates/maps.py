@@ -191,7 +191,9 @@ def draw_maps(result: Result, charts: Charts) -> None:
         alt = f"Map over the chart of {title.replace('*', '')}"
         charts.draw(f"map_{index}", column, figure, alt)
     note = "" if count == 1 else " The map beside the surface shows the mean of the three."
-    st.caption(f"At λ = {frame.strength:.2f}; dashed: K = 0; hatched: not known, or no gate.{note}")
+    st.caption(
+        f"At λ = {frame.strength:.2f}; dashed: $K = 0$; hatched: not known, or no gate.{note}"
+    )
 
 
 def shares_text(strength: float, shares: theory.SignShares) -> str:

@@ -68,7 +68,7 @@ def draw() -> None:
         record, surface = theory.COUNTEREXAMPLES[name], each.surface
         text = counterexample_text(surface, each.twin, each.exact)
         column.markdown(f"**{number}. {theory.THEOREM_GAPS[record.point]}**  \n{record.why}")
-        column.markdown(f"K of an ungated layer with {record.title}")
+        column.markdown(f"$K$ of an ungated layer with {record.title}")
         known, error = surface.known[-1], surface.known_error[-1]
         signed, scale = surface.signed[-1], scale_of("curvature", [known])
         figure = map_figure(known, surface.axis, scale, "K", signed, error)

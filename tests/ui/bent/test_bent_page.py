@@ -27,17 +27,17 @@ def test_a_surface_opens_with_its_first_plane_and_what_its_island_needs(name):
     assert bool(header["turns"]) == (name == "flat torus")
     island = cut_example(name, first_plane(name))
     if name == "saddle":
-        assert "none can be: K < 0 everywhere" in said(app)
+        assert "none can be: $K < 0$ everywhere" in said(app)
         assert (arrays["shares"] < 0.5).all()
         return
     needed = island.needed_gaussian or island.needed_mean
     assert f"at least {needed:.3g}"[:13] in said(app)
     if name == "flat torus":
         assert np.ptp(arrays["shares"]) == 0  # grey: K = 0
-        assert "K = 0" in said(app)
+        assert "$K = 0$" in said(app)
         assert "fills four dimensions" in said(app)
     else:
-        number = float(re.search(r"K⁺ dA = ([\d.]+)", said(app))[1])
+        number = float(re.search(r"K\^\+ dA\$ = ([\d.]+)", said(app))[1])
         assert number == pytest.approx(float(island.positive.value), rel=0.01)
 
 

@@ -279,7 +279,7 @@ def test_courses_are_said_with_the_exponents_of_the_core():
 
 def test_twice_the_layers_is_said_exactly_only_where_it_is_exact():
     aligned, random = (Growth(name, load_gates()[name], "centre") for name in ("aligned", "random"))
-    assert "**4 times** |K| at the origin, exactly" in comparison.doubling_text(aligned)
+    assert "**4 times** $|K|$ at the origin, exactly" in comparison.doubling_text(aligned)
     factor = 2**random.curve.exponent.over_seeds.value
     assert f"about **{factor:.1f} times**" in comparison.doubling_text(random)
     nearly = aligned.curve.values * (1 + 1e-6 * np.eye(16))

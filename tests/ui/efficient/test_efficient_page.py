@@ -129,7 +129,7 @@ def test_values_at_k_are_printed_and_an_interval_beyond_the_axis_has_an_arrow(k,
     *others, label = drawn.layout.annotations
     arrows = [x for x in others if x.text == "▼"]
     assert [x.text for x in others if x not in arrows] == factor
-    assert label.text == f"\u00a0<b>k = {k}</b>\u00a0"
+    assert label.text == f"\u00a0<b><i>k</i> = {k}</b>\u00a0"
     assert [x.hovertext.partition(": ")[0] for x in arrows] == [
         "no gate, k = 32", "G1, per channel, k = 16", "G1, per channel, k = 32"
     ]  # fmt: skip

@@ -4,8 +4,8 @@ const LEFT_OUT = 'button, input, select, svg, style, [role=alert], [aria-live=po
   + ' [class$="-hint"]';
 const TOLD = 'p, dl, label, table, [class$="-verdict"], [class$="-more"]'; // not in the picture
 const DRAWN_BY = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'opacity',
-  'stroke-dasharray', 'font-size', 'font-family', 'font-weight', 'text-anchor', 'dominant-baseline',
-  'visibility', 'display', 'background-color'];
+  'stroke-dasharray', 'font-size', 'font-family', 'font-style', 'font-weight', 'text-anchor',
+  'dominant-baseline', 'visibility', 'display', 'background-color'];
 const BAR = /linear-gradient\(90deg, (.*)\)/;
 const STOP = /(rgba?\([^)]*\)) ([\d.]+)%/g;
 
@@ -57,8 +57,8 @@ function textsOf(root, frame) {
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const parent = node.parentElement;
     if (!node.data.trim() || parent.closest(LEFT_OUT) || !isShown(parent)) continue;
-    const { color: colour, fontWeight, fontSize, fontFamily } = getComputedStyle(parent);
-    const shared = { colour, font: `${fontWeight} ${fontSize} ${fontFamily}`,
+    const { color: colour, fontStyle, fontWeight, fontSize, fontFamily } = getComputedStyle(parent);
+    const shared = { colour, font: `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`,
       told: parent.closest(TOLD) !== null };
     let line = null;
     for (const word of node.data.matchAll(/\S+\s*/g)) {

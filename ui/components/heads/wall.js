@@ -15,7 +15,6 @@ function buildWall(state) {
     const button = element('button',
       { type: 'button', className: 'gc-window', tabIndex: at ? -1 : 0 }, element('canvas'));
     button.dataset.head = `${layer}.${head}`;
-    button.setAttribute('aria-label', headName(state, layer, head));
     return button;
   });
   const rows = layerNames.flatMap((text, layer) => {
@@ -27,11 +26,7 @@ function buildWall(state) {
     ...columns.map(text => label('gc-heads-column', text)), ...rows);
 }
 
-function label(className, text) {
-  const span = element('span', { className }, text);
-  span.setAttribute('aria-hidden', 'true');
-  return span;
-}
+const label = (className, text) => element('span', { className, ariaHidden: 'true' }, text);
 
 const headAt = button => button.dataset.head.split('.').map(Number);
 

@@ -12,7 +12,9 @@ const POWERS = '⁻⁰¹²³⁴⁵⁶⁷⁸⁹';
 
 export default function (component) {
   const { data: [data] } = component;
-  const first = { take: takeModel, draw: drawAll, round: 1, active: 3 };
+  const take = ({ model: { keys, biases, values }, at, plane }) =>
+    ({ keys, biases, values, at, cut: plane && planeNumbers(plane) });
+  const first = { take, draw: drawAll, round: 1, active: 3 };
   const state = stateOf(component, 'keys', 'moved', first);
   hear(state, data.heard);
   const isReleased = state.held && !data.hold;
@@ -133,10 +135,6 @@ function reveal(state, target, elevations) {
     state.model = { keys: rows('keys'), biases, values: rows('values') };
     drawAll(state);
   });
-}
-
-function takeModel({ model: { keys, biases, values }, at, plane }) {
-  return { keys, biases, values, at, cut: plane && planeNumbers(plane) };
 }
 
 // ---- drawing ------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ const plainColours = size =>
   Float32Array.from({ length: 3 * size * size }, (_, i) => [0.72, 0.71, 0.76][i % 3]);
 
 export default function (component) {
-  const first = { take: takeStage, draw: drawStage, strength: 1, own: false };
+  const take = ({ strength, own, plane }) => ({ strength, plane: own ? planeNumbers(plane) : null });
+  const first = { take, draw: drawStage, strength: 1, own: false };
   takeData(stateOf(component, 'stage', 'left', first), component.data, 'The surface', adopt);
 }
 
@@ -136,10 +137,6 @@ function pause(state) {
   const steps = state.planes.length / 4 - 1;
   Object.assign(state, { playing: false, strength: Math.round(state.strength * steps) / steps });
   settle(state);
-}
-
-function takeStage({ strength, own, plane }) {
-  return { strength, plane: own ? planeNumbers(plane) : null };
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
