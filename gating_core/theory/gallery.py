@@ -141,7 +141,7 @@ def own_case(text: str = FIRST_FORMULA) -> GateCase:
         "your own formula",
         "scalar",
         (parse_formula(text),),
-        "$K$ > 0 where 1/g is a bowl or a dome, $K$ < 0 where a saddle, 0 where straight along a line.",
+        "K > 0 where 1/g is a bowl or a dome, K < 0 where a saddle, 0 where straight along a line.",
     )
 
 
@@ -190,27 +190,26 @@ GALLERY: dict[str, GateCase] = {
     "sphere": sphere_case(),
     "ellipsoid": GateCase(
         "ellipsoidal gate", "scalar", _formulas(f"1/sqrt((u/{_A})^2+(v/{_B})^2+1)"),
-        "Pulled onto an ellipsoid: 1/g is a bowl, and $K$ is largest where that is most pointed.",
+        "Pulled onto an ellipsoid: 1/g is a bowl, and K is largest where that is most pointed.",
         _ellipsoidal,
     ),
     "saddle": GateCase(
         "saddle gate", "scalar", _formulas("1/(3+u^2-v^2)"),
-        "1/g rises along one line and falls along another: stretched into a hyperboloid, $K$ < 0.",
+        "1/g rises along one line and falls along another: stretched into a hyperboloid, K < 0.",
         _hyperboloid,
     ),
     "bump": GateCase(
         "bump gate", "scalar", _formulas("0.4+0.5*exp(-3*(u^2+v^2))"),
-        "The middle is pulled least: its top becomes a dome, $K$ > 0, and its slope a saddle,"
-        " $K$ < 0.",
+        "The middle is pulled least: its top becomes a dome, K > 0, and its slope a saddle, K < 0.",
     ),
     "quadratic": GateCase(
         "quadratic gate", "scalar", _formulas(f"1-{SHRINK}*(u^2+v^2)"),
-        f"Outer points are pulled more, into a cap: $K$ = 4 eps² in its middle, with eps = {SHRINK}.",
+        f"Outer points are pulled more, into a cap: K = 4 eps² in its middle, with eps = {SHRINK}.",
         _shrunk,
     ),
     "monkey saddle": GateCase(
         "monkey saddle gate", "scalar", _formulas("1/(3+u^3-3*u*v^2)"),
-        "1/g falls along three lines and rises between: $K$ is zero at one point, and else negative.",
+        "1/g falls along three lines and rises between: K is zero at one point, and else negative.",
         _monkey,
     ),
     "learned": GateCase(
@@ -219,7 +218,7 @@ GALLERY: dict[str, GateCase] = {
     ),
     "rms norm": GateCase(
         "no gate, but RMSNorm", "normalisation", _formulas("sqrt(3/(u^2+v^2+1))"),
-        "Normalisation divides by the length, too: the sheet comes to lie on a sphere, $K$ = 1/D.",
+        "Normalisation divides by the length, too: the sheet comes to lie on a sphere, K = 1/D.",
         partial(_spherical, square=3.0),
     ),
     "own": own_case(),

@@ -197,7 +197,7 @@ def draw() -> None:
         tiles = left.container()
         with right:
             request, shown = _draw_controls()
-            st.markdown(f"**{case_of(request).why}**")
+            st.markdown(f"**{case_of(request).why}**".replace("K", "$K$"))
             with st.spinner(f"{case_of(request).title}: measuring curvature …"):
                 result = fetch(request, shown)
                 _draw_view(result)
