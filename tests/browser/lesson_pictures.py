@@ -6,21 +6,24 @@ Saved where the page looks for them, in light and in dark colours.
 """
 
 import io
+import json
 import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageChops, ImageOps
+from PIL import Image, ImageChops, ImageDraw, ImageOps
 from playwright.sync_api import Browser
 
+from gating_core.assets import ASSETS
 from ui.common.guide import LIMITS, PICTURES, SHADES, TOPICS
 
 from .serving import chromium, serve
 from .visiting import open_page, settle
 
-WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
-WIDTH, QUALITY = 560, 60  # pixels, of 100
+# Narrow, so that its words can be read; sharp.
+SMALL = {"viewport": {"width": 1000, "height": 900}, "device_scale_factor": 2}
+WIDTH, QUALITY = 700, {".avif": 45, ".webp": 60}  # pixels, of 100
 MARGIN = 12  # pixels of the screen
 WITHOUT = """.gc-plane-knob, .gc-stage-caption, .gc-stage-bar, .st-key-flat_pair figcaption,
   .gc-pair-unmapped :is(.gc-pair-more, .gc-pair-bar) { display: none !important; }"""
@@ -38,6 +41,17 @@ GAP, TALL = 40, 400  # pixels
 # Both are drawn as what a gate makes of a sheet: its lines and ground are no part of them.
 NO_GATE = """for (const { scene } of window.__gcViews) {
   Object.assign(scene, { ground: null, shadow: 0, lines: scene.lines.slice(-2) });
+}"""
+# From near, with the points at which it is measured.
+POINTS = """for (const view of window.__gcViews) {
+  const { scene } = view, [from, to] = [28, 40]; // of 61 rows and columns
+  const near = (_, i) => i % scene.size >= from && i % scene.size < to
+    && i >= from * scene.size && i < to * scene.size;
+  const part = numbers => numbers.filter((x, i) => near(x, Math.floor(i / 3)));
+  const places = part(scene.places);
+  view.show({ ...scene, size: to - from, cells: to - from - 1, places, normals: part(scene.normals),
+    colours: part(scene.colours), lines: [],
+    points: { size: 9, places, colours: new Float32Array(places.length) } });
 }"""
 FRAME = """{
   const row = document.querySelector('.gc-pair-row'); // over the page, as wide as its pictures are
@@ -104,8 +118,27 @@ def photograph(
         box = ImageChops.difference(picture, Image.new("RGB", picture.size, paper)).getbbox()
         picture = ImageOps.expand(picture.crop(box), MARGIN, paper)
     height = round(picture.height * width / picture.width)
-    picture.resize((width, height), Image.Resampling.LANCZOS).save(file, quality=QUALITY, method=6)
+    save(picture.resize((width, height), Image.Resampling.LANCZOS), file)
+
+
+def save(picture: Image.Image, file: Path) -> None:
+    """Save a picture, its colours as sharp as its lines, and say how large it is."""
+    picture.save(file, quality=QUALITY.get(file.suffix), method=6, subsampling="4:4:4")
     print(file, file.stat().st_size, flush=True)
+
+
+def draw_channels(shade: str, file: Path) -> None:
+    """Draw three dots, the channels of one of our models, beside as many as those of MiniLM."""
+    config = json.loads((ASSETS / "models" / "minilm" / "config.json").read_text())
+    paper, ink = (("white", "#17191d"), ("#121317", "#e9ebf1"))[shade == "dark"]
+    columns, step, gap = 24, 80, 320
+    rows = config["hidden_size"] // columns
+    picture = Image.new("RGB", (3 * step + gap + columns * step, rows * step), paper)
+    ours = [(i * step, rows * step // 2 - step // 2) for i in range(3)]
+    theirs = [(3 * step + gap + x * step, y * step) for x in range(columns) for y in range(rows)]
+    for x, y in ours + theirs:
+        ImageDraw.Draw(picture).ellipse((x + 12, y + 12, x + 68, y + 68), ink)
+    save(picture.reduce(4).quantize(16), file.with_suffix(".png"))  # flat: smaller than as AVIF
 
 
 def main() -> None:
@@ -114,7 +147,10 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with chromium() as browser, serve() as app:
         for topic, shade in product(topics, SHADES):
-            file = PICTURES / f"{topic}_{shade}.webp"
+            file = PICTURES / f"{topic}_{shade}.avif"
+            if topic == "channels":
+                draw_channels(shade, file)
+                continue
             addresses = [pictured[topic].address.removeprefix("."), BESIDE.get(topic)]
             parts = []
             for address in filter(None, addresses):
@@ -126,9 +162,11 @@ def main() -> None:
                     part,
                     WITHOUT + SHAPES * (topic in SHAPED),
                     SHAPED.get(topic, WIDTH),
-                    NO_GATE * (topic in {"sphere", "peak"}) + FRAME * (topic in SHAPED),
+                    NO_GATE * (topic in {"sphere", "peak"})
+                    + POINTS * (topic == "peak")
+                    + FRAME * (topic in SHAPED),
                     color_scheme=shade,
-                    **(LARGE if topic in SHAPED else {"viewport": WINDOW}),
+                    **(LARGE if topic in SHAPED else SMALL),
                 )
                 parts.append(ImageOps.contain(Image.open(part), (WIDTH, TALL)))
             if topic in BESIDE:
@@ -139,7 +177,7 @@ def main() -> None:
                 )
                 both.paste(left, (0, (TALL - left.height) // 2))
                 both.paste(right, (left.width + GAP, (TALL - right.height) // 2))
-                both.save(file, quality=QUALITY, method=6)
+                save(both, file)
 
 
 if __name__ == "__main__":

@@ -117,6 +117,7 @@ def test_a_class_has_a_projector_and_is_controlled_from_another_device(served, e
     wall.get_by_text(re.compile(r"1 \(100\s%\)")).wait_for()
     other.get_by_role("button", name="Class", exact=True).click()
     other.get_by_role("button", name="End the class").click()
+    other.wait_for_url(lambda url: "lesson=flat" in url and "class=" not in url)
     phone.get_by_text(ENDED).wait_for()
     screen.get_by_text(ENDED).wait_for()
 

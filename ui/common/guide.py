@@ -90,14 +90,16 @@ LIMITS = {  # by the section of the lesson: the name of its picture, and what th
     "accuracy": ("limits", TOPICS["limits"]),
     "gates": ("sphere", Topic(
         "", "Which gates curve?", {"case": "sphere"}, "a part of a sphere, K > 0 in green")),
-    "models": ("boundary", TOPICS["boundary"]),
+    "models": ("channels", Topic(
+        "", "Real heads", {}, "left three dots, right the hundreds of channels of MiniLM")),
     "flat": ("dome", TOPICS["keys"]._replace(
         alt="left, the flat triangle of three values; right, a dome, K > 0 in green, within the"
         " tetrahedron of four")),
     "points": ("peak", Topic(
         "", "Which gates curve?",
-        {"case": "own", "formula": "1+0.8*exp(-((u-0.1)^2+(v-0.1)^2)/0.0012)"},
-        "a flat surface, K ≈ 0 in grey, with one narrow peak, K > 0 in green")),
+        {"case": "own", "formula": "1+0.3*exp(-((u-0.1)^2+(v-0.1)^2)/0.0012)"},
+        "a flat surface, K ≈ 0 in grey, with one narrow peak, which stands on"
+        " few of the points at which it is measured")),
 }  # fmt: skip
 
 
@@ -164,8 +166,9 @@ def draw_topics() -> None:
 
 @cache
 def _jpeg(file: Path) -> bytes:
-    """Return a picture as Streamlit would send it, which converts WebP at every run."""
-    Image.open(file).convert("RGB").save(out := io.BytesIO(), "JPEG", quality=90)
+    """Return a picture as Streamlit would send it, which converts others at every run."""
+    picture = Image.open(file).convert("RGB")
+    picture.save(out := io.BytesIO(), "JPEG", quality=92, subsampling="4:4:4")
     return out.getvalue()
 
 
@@ -173,7 +176,7 @@ def _draw_picture(name: str, topic: Topic, caption: str | None = None) -> None:
     """The picture, which is a link to what it shows."""
     shade = SHADES[st.context.theme.type == "dark"]
     st.image(
-        _jpeg(PICTURES / f"{name}_{shade}.webp"),
+        _jpeg(next(PICTURES.glob(f"{name}_{shade}.*"))),
         caption,
         width="stretch",
         alt=f"Picture: {topic.alt}",

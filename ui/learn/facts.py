@@ -28,7 +28,6 @@ from gating_core.theory import (
 from gating_core.training import mean_interval
 from ui.bent import islands
 from ui.claims.shared import Source, frozen, judged
-from ui.common import formatting
 from ui.common.formatting import percent, points_text, short
 from ui.common.lessons import fill
 from ui.common.links import link_value, parse_plane
@@ -169,14 +168,9 @@ def _plane(lesson: Lesson) -> Facts:
     word, evidence, _ = frozen()["reported"]["slots"]["C5"]
     difference = mean_interval(gains(result))
     inside = abs(difference.mean) <= difference.half_width
-    without, gated = (
-        formatting.accuracy_text(mean_interval(x)) for x in result.test_accuracies.values()
-    )
     return Facts(
         1 if inside else 0 if difference.mean > 0 else 2,
         {
-            "without": without,
-            "with_gate": gated,
             "count": str(result.run.setting.seed_count),
             "difference": points_text(difference),
             "contains": "contains" if inside else "excludes",

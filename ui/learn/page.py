@@ -152,6 +152,8 @@ def _draw_class(room: Room) -> None:
     if st.session_state.get(SHOWN) != lesson.name:
         st.session_state[SHOWN] = lesson.name
         _clear_picture()
+    is_over = room.revealed and room.index + 1 == len(lessons())
+    st.query_params["lesson"] = END if is_over else lesson.name  # here it opens after the class
     picture, side = st.columns(WIDTHS, gap="large")
     with picture.container(key="learn_picture"):
         draw_picture(lesson, room.revealed)
@@ -317,7 +319,8 @@ def _draw_answer(lesson: Lesson, course: Course) -> None:
 def _draw_end(course: Course) -> None:
     """Draw what the lessons have shown, what is open, and where to go on."""
     right = sum(lessons()[name].correct == guess for name, guess in course.guesses.items())
-    st.markdown(section("learn", "answer"))
+    draw_finding(section("learn", "answer"))
+    st.markdown(section("learn", "why"))
     if course.guesses:
         with st.container(horizontal=True, vertical_alignment="center"):
             said = section("learn", "right", right=right, count=len(course.guesses))

@@ -53,18 +53,17 @@ function sceneOf(state, { places, normals, K }, verdict) {
   K.forEach((k, i) => colours.set(colourAt(k), 3 * i));
   const frame = values.flatMap((a, i) => values.slice(0, i).flatMap(b => [...a, ...b]));
   const edges = { wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 };
-  const lines = [{ segments: frame, ...edges }];
   const isPlanar = values.length === 3; // the curved lines of the chart would make it look bent
   const mark = state.at && outputAt(attentionOf(state), ...state.at).y;
   const isBare = isPlanar && mark && state.held; // a guess at where the mark can go is asked for
-  if (isPlanar && !isBare) {
-    const segments = linesIn(values);
-    lines.push({ segments, wide: 1, colour: state.ink, alpha: 0.35, hidden: 0.15 });
-  }
+  const lines = isBare ? [] : [{ segments: frame, ...edges }];
+  if (isPlanar && !isBare) lines.push({ segments: linesIn(values), wide: 1, colour: state.ink,
+    alpha: 0.35, hidden: 0.15 });
   sharesOf(state).forEach((share, i) => lines.push(
     { segments: [...mark, ...values[i]], wide: 1 + 12 * share, colour: ACCENT, alpha: 0.45 }));
-  const points = mark
-    && { places: new Float32Array(mark), colours: new Float32Array(ACCENT), size: 18 };
+  const dots = mark ? [[mark, ACCENT], ...(isBare ? values.map(x => [x, state.ink]) : [])] : [];
+  const [spots, tints] = [0, 1].map(i => new Float32Array(dots.flatMap(dot => dot[i])));
+  const points = mark && { places: spots, colours: tints, size: 18 };
   const shown = isBare ? new Float32Array(places.length).fill(NaN) : places;
   const cells = isPlanar ? 0 : CELLS;
   return { size: SIZE, places: shown, normals, colours, cells, lines, points };
