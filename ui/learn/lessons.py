@@ -8,7 +8,6 @@ Nothing here needs Streamlit or torch.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,15 +21,7 @@ from ui.common.lessons import LESSONS, parse_sections
 FOLDER = LESSONS / "learn"
 PICTURES = LESSONS.parent / "learn"
 WHEN = ("before", "after")  # the reveal
-FILE = re.compile(r"(\d+)_([a-z]+)")
-FRONT = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
-SECTIONS = ("before", "after", "try")
-CHOICES = (2, 4)  # of a question: at least, at most
 END = "end"  # what follows the last lesson, in links
-
-
-class LessonError(ValueError):
-    """A file that is no lesson; names the file and the field."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +65,6 @@ class Lesson:
         return self.order.index(self.correct)
 
 
-FIELDS = (
-    "title",
-    "chip",
-    "page",
-    "state",
-    "question",
-    "choices",
-    "correct",
-    "reveal",
-    "check",
-    "alt",
-)
-
-
 @cache
 def lessons() -> dict[str, Lesson]:
     """Return all lessons by name, in their order."""
@@ -104,59 +81,15 @@ def picture(lesson: Lesson, when: str) -> Path:
 
 
 def read_lesson(path: Path) -> Lesson:
-    """Read one file.
-
-    Raises:
-        LessonError: If a field or a section is missing, unknown, or not of its kind.
-    """
-    name, text = FILE.fullmatch(path.stem), path.read_text(encoding="utf-8")
-    parts = FRONT.fullmatch(text)
-    if not name or not parts:
-        raise LessonError(f"{path.name}: not <number>_<name>.md with front matter between ---")
-    try:
-        front = yaml.safe_load(parts[1])
-    except yaml.YAMLError as error:
-        raise LessonError(f"{path.name}: the front matter is no YAML: {error}") from error
-    sections = parse_sections(parts[2])
-    for kind, wanted, given in (("field", FIELDS, front), ("section", SECTIONS, sections)):
-        if not isinstance(given, dict):
-            raise LessonError(f"{path.name}: the front matter has no fields")
-        for word in wanted:
-            if not given.get(word) and given.get(word) != {}:
-                raise LessonError(f"{path.name}: the {kind} {word!r} is missing")
-        if unknown := set(given) - set(wanted):
-            raise LessonError(f"{path.name}: the {kind} {min(unknown)!r} is unknown")
-
-    def check(field: str, holds: bool, what: str) -> None:
-        if not holds:
-            raise LessonError(f"{path.name}: the field {field!r} is not {what}")
-
-    for field in ("title", "chip", "page", "question", "check"):
-        check(field, isinstance(front[field], str), "a text")
-    for field in ("state", "reveal", "alt"):
-        check(field, _are_texts(front[field]), "a mapping to texts (numbers in quotes)")
-    check("alt", set(front["alt"]) == {*WHEN}, "two texts: before and after")
-    choices, correct, (least, most) = front["choices"], front["correct"], CHOICES
-    few = isinstance(choices, dict) and least <= len(choices) <= most
-    texts = few and all(isinstance(choice, str) for choice in choices.values())
-    numbered = texts and {*choices} == {*range(1, len(choices) + 1)}
-    check("choices", numbered, f"{least} to {most} texts by number")
-    there = type(correct) is int and 1 <= correct <= len(choices)
-    check("correct", there, "the number of a choice")
-    front |= {
+    """Read one file; an error names a field or a section that is missing or unknown."""
+    number, _, name = path.stem.partition("_")
+    _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
+    fields, sections = yaml.safe_load(front), dict[str, Any](parse_sections(text))
+    choices = fields["choices"]
+    fields |= {
         "choices": tuple(choices[number] for number in sorted(choices)),
         "order": tuple(number - 1 for number in choices),
-        "correct": correct - 1,
+        "correct": fields["correct"] - 1,
+        "try_it": sections.pop("try"),
     }
-    return Lesson(
-        int(name[1]),
-        name[2],
-        **front,
-        before=sections["before"],
-        after=sections["after"],
-        try_it=sections["try"],
-    )
-
-
-def _are_texts(given: Any) -> bool:
-    return isinstance(given, dict) and all(isinstance(x, str) for x in (*given, *given.values()))
+    return Lesson(int(number), name, **fields, **sections)
