@@ -52,7 +52,7 @@ def draw() -> None:
             st.markdown(section("bent", "right" if guess == FLAT else "wrong"), width="content")
             st.button("Ask me again", key="guess_again", on_click=answer, icon=":material/undo:")
     verdicts = [verdict(name, guess is not None) for name in SHOWN.values()]
-    note = section("bent", "curve")
+    note = section("bent", "curve", dim=PAIR_DIM)
     draw_shadows(picture(guess is not None), VIEW_KEY, "pair", verdicts, note)
     seed, count = models[0].seed, len(models[0].totals)
     explain("the pair", section("bent", "pair", seed=seed, count=count))

@@ -4,10 +4,13 @@ import re
 
 import numpy as np
 import pytest
+import torch
+from contourpy import contour_generator
+from scipy.interpolate import RegularGridInterpolator
 
 from gating_core.claims.price_verdicts import TASKS as STUDIED
 from gating_core.claims.price_verdicts import judge, price_study
-from gating_core.experiments.comparison import EXAMPLES, cut_example, first_plane
+from gating_core.experiments.comparison import EXAMPLES, cut_example, first_plane, load_pair
 from tests.ui.opening import mistakes, open_page, report, said, sent
 from ui.bent.guess import VIEW_KEY as VIEW
 from ui.bent.guess import picture
@@ -80,6 +83,21 @@ def test_nothing_tells_the_answer_before_the_guess_and_a_guess_is_in_the_link():
     assert words == ["Nearly flat inside", "Curved"]
     flat, curved = (np.abs(side.shares - 0.5).max() for side in picture(True).sides)
     assert flat < 0.1 < curved == 0.5  # grey on the scale of both
+
+
+def test_the_corners_of_the_curved_boundary_are_its_shadows():
+    model = load_pair()["no price"]
+    axis = np.linspace(-1, 1, len(model.height))
+    (circle,) = contour_generator(axis, axis, model.height).lines(0.0)
+    values = model.model().attention(torch.from_numpy(circle))[0].detach().numpy()
+    shadow = RegularGridInterpolator((axis, axis), model.places)(circle[:, ::-1])
+    turns = []
+    for ring in (values, shadow):
+        steps = np.diff(ring, axis=0)
+        lengths = np.linalg.norm(steps, axis=1, keepdims=True)
+        ways = (steps / lengths)[lengths[:, 0] > 1e-3 * lengths.max()]
+        turns.append(np.degrees(np.arccos((ways[1:] * ways[:-1]).sum(1).min())))
+    assert turns[0] < 15 < 90 < turns[1]
 
 
 def test_the_price_tab_says_the_verdicts_of_the_bundled_rows():
