@@ -168,6 +168,18 @@ def test_a_plane_cuts_a_ring_out_of_every_dome_and_out_of_no_saddle(desk):
         assert sign > 0 or not rings
 
 
+def test_the_dashed_ring_stands_where_the_sign_is_the_other_one(desk):
+    layers = [random_keys(4, seed).keys.clamp(-3.9, 3.9).tolist() for seed in range(100)]
+    function = "all => all.map(keys => keysAcross(keys, 3))"
+    found = list(zip(layers, in_browser(desk, "keys", function, layers), strict=True))
+    assert sum(across is None for _, across in found) < 10  # no such place in the square
+    for keys, across in found:
+        if across:
+            assert across[:3] == keys[:3]
+            assert key_sign(across).sign == -key_sign(keys).sign
+            assert np.abs(across).max() <= 4
+
+
 # --- The hand -------------------------------------------------------------------------------------
 
 

@@ -51,7 +51,7 @@ SCREENS = {  # what is seen at once, besides the title and the finding
     "Which_gates_curve": [".st-key-gates_desk img", ".gc-pair-finding", ".gc-pair-map", *PAIR],
     "Which_gates_curve?tab_gates=Gate+design&target=saddle": [],
     "Which_gates_curve?maps=true": [],
-    "Which_keys_curve": [".gc-keys-plane", ".gc-keys-space", ".gc-keys-sentence"],
+    "Which_keys_curve": [".gc-keys-plane", ".gc-keys-space", ".gc-keys-other", ".gc-keys-sentence"],
     "Depth": [CONTROLS, ".gc-pair-map canvas", ".gc-pair-strip", ".gc-pair-curve", *PAIR],
     "Depth?tab_depth=Comparison": [CHART],
     BENT: [".gc-pair"],

@@ -27,12 +27,6 @@ function randomModel({ keys }, normal, hasSink) {
   return { keys, biases, values: values.map(value => map.map(row => dot(row, value))) };
 }
 
-// On a tile only what is not known is grey.
-function strongColourOf(K, half) {
-  const [from, to] = K > 0 ? [HALF_DOME, DOME] : [HALF_SADDLE, SADDLE];
-  return mixed(from, to, Math.abs(K) / (Math.abs(K) + half));
-}
-
 // Draws the next hundred; returns how many points are known to have each sign, and how many
 // neither.
 function tryToBreak(state) {
@@ -52,7 +46,7 @@ function tryToBreak(state) {
       const isKnown = Math.abs(k) > error[i];
       count[isKnown ? (k > 0 ? 'positive' : 'negative') : 'open'] += 1;
       const pixel = TILE * (TILE - 1 - Math.floor(i / TILE)) + i % TILE;
-      const colour = isKnown ? strongColourOf(k, half) : NEUTRAL;
+      const colour = isKnown ? colourOf(k, half, k) : NEUTRAL;
       picture.data.set([...colour.map(x => 255 * x), 255], 4 * pixel);
     });
     const [across, down] = [n % TILES_ACROSS, Math.floor(n / TILES_ACROSS)];

@@ -61,6 +61,7 @@ function build(state, elevation) {
   const { find } = state;
   const lesson = elevation === undefined ? {} : { azimuth: Math.PI, elevation }; // value 1 above
   state.view = makeView(find('space'), { ...CAMERA, ...lesson });
+  state.other = makeView(find('other'), CAMERA);
   buildPlane(state);
   buildValues(state);
   buildKnobs(state);
@@ -97,7 +98,7 @@ function build(state, elevation) {
     settle(state);
   });
   redrawOnResize(find('plane'), () => {
-    if (state.view.camera.distance === state.view.home.distance) aim(state); // not yet zoomed
+    fit(state);
     drawAll(state);
   });
 }
@@ -148,6 +149,7 @@ function drawAll(state) {
   state.keys = keys;
   const verdict = verdictOf(model);
   state.surface = sampled(model);
+  drawOther(state, verdict);
   drawPlane(state, verdict);
   const scene = sceneOf(state, state.surface, verdict);
   const words = state.plane && cutBy(state, scene, verdict);
@@ -162,8 +164,8 @@ function drawAll(state) {
   const [bold, rest] = sentenceOf(state, verdict);
   say(find('sentence'), bold, words || rest);
   find('cut').setAttribute('aria-pressed', Boolean(state.plane));
-  find('half').textContent = verdict.sign
-    ? `half colour at |K| = ${number(state.half)}` : 'K = 0';
+  find('now').textContent = state.held || verdict.sign === null ? 'Output space, with the values'
+    : `Outputs now: ${KINDS[verdict.sign + 1]}`;
   root.classList.toggle('gc-keys-uncut', !state.plane);
   root.classList.toggle('gc-keys-three', slotsOf(state) < 4); // which are flat: there are no signs
   root.dataset.sign = verdict.sign ?? 'none';

@@ -6,6 +6,7 @@ const STEP = 8 * LATTICE; // of an arrow key
 const FINE_STEP = LATTICE;
 const SHOWN = 1.08 * EXTENT; // half the width of the picture
 const REACH = 40; // plane units: how far lines go
+const LEAST_BEYOND = 1; // plane units
 const GROUPS = ['zones', 'lines', 'words', 'handles'];
 
 function buildPlane(state) {
@@ -85,6 +86,11 @@ function drawPlane(state, verdict) {
   svg.style.setProperty('--gc-others', keys.length < 4 || areaOf(...fixed) === 0 ? 0 : 1);
   const [zones, lines, words] = keys.length === 4 ? zonesOf(fixed, keys[moving], pixel, polygon)
     : [[], [polygon(keys)], []];
+  if (state.across) {
+    const [[x1, y1], [x2, y2]] = [keys[moving], state.across.place].map(pixel);
+    lines.push(make('line', { x1, y1, x2, y2, class: 'gc-keys-way' }),
+      make('circle', { cx: x2, cy: y2, r: KEY_RADIUS, class: 'gc-keys-ring' }));
+  }
   if (keys.length === 4 && !state.moved && !isFixed(state, moving)) {
     const [x, y] = pixel(keys[moving]);
     words.push(make('text', { x: x + KEY_RADIUS + 8, y: y + 4 }, 'drag me'));
@@ -109,6 +115,23 @@ function drawPlane(state, verdict) {
   });
 }
 
+// The keys with one of them across a line of two others, where the sign is the other one: as far
+// beyond the line as it is before, but at least `LEAST_BEYOND`. Null where there is no such place.
+function keysAcross(keys, moving) {
+  const [x, y] = keys[moving];
+  const fixed = keys.filter((_, i) => i !== moving);
+  const { sign } = signOfKeys(keys);
+  if (!sign) return null;
+  return fixed.map((_, i) => {
+    const [a, b] = [fixed[(i + 1) % 3], fixed[(i + 2) % 3]];
+    const [across, up] = [a[1] - b[1], b[0] - a[0]]; // a normal of the line
+    const length = Math.hypot(across, up);
+    const far = ((a[0] - x) * across + (a[1] - y) * up) / length; // of the line, with its sign
+    const way = (far + Math.sign(far) * Math.max(Math.abs(far), LEAST_BEYOND)) / length;
+    return keys.with(moving, onLattice([x + way * across, y + way * up]));
+  }).find(moved => signOfKeys(moved).sign === -sign) ?? null;
+}
+
 // Where a fourth key gives which sign: the zones of a dome, lines through the others, and words.
 function zonesOf([a, b, c], moving, pixel, polygon) {
   const beyond = (from, to) => {
@@ -124,21 +147,21 @@ function zonesOf([a, b, c], moving, pixel, polygon) {
   return [zones, lines, signWords([a, b, c], moving, pixel)];
 }
 
-// "K > 0" within the triangle, "K < 0" beyond its edges, so that colour is not the only cue.
+// "dome" within the triangle, "saddle" beyond its edges, so that colour is not the only cue.
 function signWords([a, b, c], moving, pixel) {
   const side = 2 * pixel([0, 0])[0];
   const mean = numbers => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   const middle = points => [0, 1].map(k => mean(points.map(point => point[k])));
   const centre = middle([a, b, c]);
-  const outside = [[a, b], [b, c], [c, a]].map(edge => {
-    const from = middle(edge);
+  const outside = [[a, b], [a, c], [b, c]].map(edge => {
+    const from = middle([...edge, edge[0]]); // beside the way of a key across the middle
     const length = Math.hypot(from[0] - centre[0], from[1] - centre[1]) || 1;
     return from.map((x, k) => x + (x - centre[k]) * 0.9 / length);
   });
   const far = point => Math.hypot(point[0] - moving[0], point[1] - moving[1]);
   const inside = [a, b, c].map(corner => middle([corner, centre, centre]))
     .sort((p, q) => far(q) - far(p))[0];
-  return [['K > 0', inside], ...outside.map(point => ['K < 0', point])].map(([text, point]) => {
+  return [['dome', inside], ...outside.map(point => ['saddle', point])].map(([text, point]) => {
     const [x, y] = pixel(point).map(at => Math.max(24, Math.min(side - 24, at)));
     return make('text', { x, y: y + 4, 'text-anchor': 'middle' }, text);
   });

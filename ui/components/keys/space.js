@@ -2,13 +2,18 @@
 
 const SIZE = 41; // vertices both ways
 const CELLS = 10;
-const CAMERA = { azimuth: -1.95, elevation: 0.32, distance: 3.9, centre: [0, 0, 0] };
+const DEPTH = 0.6; // of the way to the darkest colour: where |K| is infinite
+const CAMERA = { azimuth: 2.98, elevation: 0.3, distance: 3.9, centre: [0, 0, 0] };
+const ASIDE = 0.9; // radians, from where both bends of the other sign's surface are seen first
 const FILLED = 0.8; // of the picture
 const FARTHEST_VALUE = 2;
 const VALUE_STEP = 1 / 16;
-const COLOURS = ['negative', 'half-negative', 'neutral', 'half-positive', 'positive'];
-const [SADDLE, HALF_SADDLE, NEUTRAL, HALF_DOME, DOME] = COLOURS
-  .map(name => hexColour(PALETTE[name]));
+const NEUTRAL = hexColour(PALETTE.neutral);
+const [SADDLE, DOME] = ['negative', 'positive'].map(name => {
+  const [pale, deep] = [`half-${name}`, name].map(colour => hexColour(PALETTE[colour]));
+  return [pale, mixed(pale, deep, DEPTH)];
+});
+const KINDS = ['a saddle', 'flat', 'a dome']; // by sign
 const chartAt = share => 2 * share - 1;
 
 const pointOf = hit => hit && hit.map(share => Number(chartAt(share).toFixed(3)));
@@ -35,21 +40,15 @@ function medianSize(numbers) {
   return sorted[sorted.length >> 1] || 1;
 }
 
-const LEAST_TINT = 0.85; // of the half colour, however small |K|: its proved sign is seen
-
-// A pale tint near K = 0, half of the colour at |K| = `half`, all of it at infinity.
-function colourOf(K, half, sign) {
-  const share = Math.abs(K) / (Math.abs(K) + half) || 0;
-  const [middle, end] = sign > 0 ? [HALF_DOME, DOME] : [HALF_SADDLE, SADDLE];
-  const least = mixed(NEUTRAL, middle, LEAST_TINT);
-  return share < 0.5 ? mixed(least, middle, 2 * share) : mixed(middle, end, 2 * share - 1);
-}
+// Deeper where |K| is larger, with half of its way at |K| = `half`.
+const colourOf = (K, half, sign) =>
+  mixed(...(sign > 0 ? DOME : SADDLE), Math.abs(K) / (Math.abs(K) + half) || 0);
 
 function sceneOf(state, { places, normals, K }, verdict) {
   const { values } = attentionOf(state);
   const colours = new Float32Array(3 * SIZE * SIZE);
-  state.half = medianSize(K);
-  const colourAt = k => (verdict.sign ? colourOf(k, state.half, verdict.sign) : NEUTRAL);
+  const half = medianSize(K);
+  const colourAt = k => (verdict.sign ? colourOf(k, half, verdict.sign) : NEUTRAL);
   K.forEach((k, i) => colours.set(colourAt(k), 3 * i));
   const frame = values.flatMap((a, i) => values.slice(0, i).flatMap(b => [...a, ...b]));
   const edges = { wide: 1.6, colour: state.ink, alpha: 0.6, hidden: 0.25, near: 0 };
@@ -66,7 +65,7 @@ function sceneOf(state, { places, normals, K }, verdict) {
   const points = mark && { places: spots, colours: tints, size: 18 };
   const shown = isBare ? new Float32Array(places.length).fill(NaN) : places;
   const cells = isPlanar ? 0 : CELLS;
-  return { size: SIZE, places: shown, normals, colours, cells, lines, points };
+  return { size: SIZE, places: shown, normals, colours, cells, lines, points, headlit: true };
 }
 
 // The weights of three values at the marked point, which is their average.
@@ -76,6 +75,31 @@ const sharesOf = state => (state.at && slotsOf(state) < 4
 // All values and their names in the picture; the visitor's turning stays.
 const aim = ({ view, ...state }) =>
   view.frame(attentionOf(state).values, FILLED, view.canvas.parentElement);
+
+const fit = state => {
+  if (state.view.camera.distance === state.view.home.distance) aim(state); // not yet zoomed
+};
+
+// The surface of the other sign beside it, whose key stands in the dashed ring. While the key moves
+// the ring waits for it.
+function drawOther(state, verdict) {
+  const moving = movingKey(state);
+  if (!state.handling || state.across?.moving !== moving) {
+    const isHidden = state.held || !verdict.sign || isFixed(state, moving);
+    const keys = isHidden ? null : keysAcross(keysOf(state), moving);
+    state.across = keys && { moving, place: keys[moving] };
+  }
+  const wide = state.find('space').clientWidth;
+  state.root.classList.toggle('gc-keys-alone', !state.across);
+  if (state.find('space').clientWidth !== wide) fit(state);
+  if (!state.across) return;
+  const keys = keysOf(state).with(moving, state.across.place);
+  const other = { ...state, at: null, model: { ...state.model, keys } };
+  const { sign } = verdictOf(attentionOf(other));
+  state.other.show(sceneOf(other, sampled(attentionOf(other)), { sign }));
+  const key = `key ${moving + 1}`;
+  state.find('elsewhere').textContent = `With ${key} in the dashed ring: ${KINDS[sign + 1]}`;
+}
 
 // ---- values to drag ---------------------------------------------------------------------------
 
@@ -111,6 +135,9 @@ function buildValues(state) {
   });
   state.find('over').replaceChildren(...state.valueKnobs);
   view.onPaint = () => {
+    const azimuth = view.camera.azimuth + ASIDE;
+    Object.assign(state.other.camera, view.camera, { azimuth });
+    state.other.invalidate();
     placeValues(state);
     if (state.plane) placeKnobs(state);
   };
