@@ -7,6 +7,7 @@ const FINE_STEP = LATTICE;
 const SHOWN = 1.08 * EXTENT; // half the width of the picture
 const REACH = 40; // plane units: how far lines go
 const LEAST_BEYOND = 1; // plane units
+const LEAST_WORDED = 180; // pixels: in a smaller picture words would hide the keys
 const GROUPS = ['zones', 'lines', 'words', 'handles'];
 
 function buildPlane(state) {
@@ -144,7 +145,8 @@ function zonesOf([a, b, c], moving, pixel, polygon) {
     const [[x1, y1], [x2, y2]] = [beyond(q, p), beyond(p, q)].map(pixel);
     return make('line', { x1, y1, x2, y2 });
   });
-  return [zones, lines, signWords([a, b, c], moving, pixel)];
+  const isSmall = pixel([0, 0])[0] < LEAST_WORDED / 2;
+  return [zones, lines, isSmall ? [] : signWords([a, b, c], moving, pixel)];
 }
 
 // "dome" within the triangle, "saddle" beyond its edges, so that colour is not the only cue.
