@@ -26,6 +26,6 @@ with page(TITLE):
             job = film.draw(setting, view, measurement, follows)
         shown = results.draw_finding(job, setting, measurement)
         if shown is not None:
-            results.draw(job, shown, measurement, charts)
+            results.draw(job, shown, measurement, charts, front["steps"])
             results.draw_curves(shown, measurement, charts)
             results.draw_files(shown, view, measurement, charts)

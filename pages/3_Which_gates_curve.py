@@ -9,9 +9,8 @@ TABS = ("Gallery", "Gated layer", "Theorem", "Gate design")
 
 with page(
     TITLE,
-    lead="A gate pulls every point of a flat surface towards 0 by a factor of its own. **Equal"
-    " factors** keep it flat, a factor that changes **along one line** rolls it, **most others**"
-    " must stretch it.",
+    lead="A gate pulls each point of a flat surface towards 0 by its own factor. **Equal factors**"
+    " keep it flat, one that changes **along one line** rolls it, **most others** must stretch it.",
 ):
     from ui.common.links import checked_link
     from ui.gates import gallery

@@ -58,8 +58,9 @@ FRAME = """{
   row?.setAttribute('popover', 'manual');
   row?.showPopover();
   const views = [...window.__gcViews].filter(({ canvas }) => canvas.matches('.gc-pair-space'));
-  const all = views.flatMap(({ scene: { places, lines } }) =>
-    [places, ...lines.map(({ segments }) => segments)].flatMap(numbers => [...numbers]));
+  const all = views.flatMap(({ scene: { places, lines } }) => // pale lines may leave the picture
+    [places, ...lines.filter(({ alpha }) => !alpha).map(({ segments }) => segments)]
+      .flatMap(numbers => [...numbers]));
   const place = (_, i) => all.slice(3 * i, 3 * i + 3);
   const places = Array.from({ length: all.length / 3 }, place).filter(([x]) => !Number.isNaN(x));
   views[0]?.frame(places, 0.95);

@@ -199,7 +199,7 @@ def _remarks(setting: Setting) -> list[str]:
 
 def draw_front() -> tuple[dict[str, Any], str]:
     """Draw the controls above the pictures; return fields of a setting, and the seed shown."""
-    data, own, left, right, on, who = front_columns((1, 0.8, 1.1, 1.1, 0.9, 0.8), "bottom", 0)
+    data, own, left, right, who = front_columns((1, 0.8, 1.1, 1.1, 0.8), "bottom", 0)
     task = _choose(data, "data", "Data", DATA, FIRST.task)
     own.button("Own points", key="own_points", width="stretch",
                type="primary" if task == TASK_NAME else "secondary", help=text("draw"),
@@ -209,9 +209,6 @@ def draw_front() -> tuple[dict[str, Any], str]:
         _choose(right, "right", "Right", KINDS, FIRST.variants[1]),
     )
     steps = STEPS.get(task, FIRST.steps)
-    most = limits.BOUNDARY_STEPS[1]
-    on.button(f"+{MORE_STEPS} steps", key="train_on", width="stretch", on_click=ask,
-              args=("steps", steps, MORE_STEPS, most, most))  # fmt: skip
     which = who.selectbox("Seed shown", (*WHO, PICKED), key="who", help=text("who_help"), **LINK)
     return {"task": task, "variants": pair, "steps": steps}, which
 

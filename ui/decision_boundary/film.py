@@ -53,7 +53,7 @@ MARKED = "boundary_point"  # the grid point that the visitor has marked
 AT_ONCE = 4  # curvatures that a worker measures before it is the turn of another visitor
 LEAST_SEED, LAST_SEED = LIMITS["seed"][0], LIMITS["seed"][1] + limits.BOUNDARY_SEEDS[1]
 STAGE = 400  # pixels of the pictures' place while there are none
-MOST_MAPS = 24  # below the picture
+MOST_MAPS = 12  # below the picture
 Told = tuple[str, str]  # what is bold, and the rest
 
 
@@ -430,7 +430,7 @@ def verdicts(
                 rest += [] if sure else [formatting.doubt_text(integral, verdict)]
         if side is not None and side.flat_cuts is not None:
             how = "straight" if side.corners is not None else "flat"
-            bold = f"One {how} cut: {side.flat_cuts[index]} · {bold}"
+            bold = f"{how} cut: {side.flat_cuts[index]} on the map · {bold}"
         if unknown is not None and unknown[index]:
             rest.append(f"K is not known at {percent(float(unknown[index]))} of the points")
         told.append((bold[:1].upper() + bold[1:], " · ".join(rest), digits))
@@ -445,12 +445,12 @@ def divergence_text(run: TrainedRun) -> str:
 
 def note_text(run: TrainedRun, view: BoundaryView, picture: Picture) -> str:
     """Say what is drawn."""
-    points = f"Filled: training points{', open: test points' if view.tested else ''}"
-    parts, sides = [points, "black: decision boundary"], picture.pair.sides
+    parts = [f"Filled: training points{', open: test points' if view.tested else ''}"]
+    sides = picture.pair.sides
     if any(x.classified is not None and np.isfinite(x.classified.planes).any() for x in sides):
         parts.append("grey: the classifier's plane")
     if any(x.corners is not None for x in sides):
-        parts.append("triangle: the three values, between which all outputs lie")
+        parts.append("triangle: of the three values")
     if view.paint == "curvature" and picture.pair.ends[0]:
         beyond = f"at the last step {formatting.beyond_text(picture.scale.beyond)}"
         parts += ["K < 0 to K > 0, asinh scale", beyond, "hatched: not known"]

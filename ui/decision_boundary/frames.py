@@ -36,6 +36,7 @@ from ui.drawing.lines import class_boundary, lifted, plane_lines, segments, stac
 SIDES = ("left", "right")
 PLANE_TOLERANCE = 0.01  # share of the largest margin, and of the points, that a plane may miss
 EYE = (0.0, np.radians(60))  # azimuth and elevation; each side is turned to be seen from there
+SHORTEST = 0.3  # line on a flat surface, in units of the picture: others look like flaws
 FLAT_EYES = -np.pi / 2 + 0.6 * np.array([-1, 1])  # a flat surface lies along a diagonal
 
 
@@ -204,10 +205,9 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
     points, corners = axes.project(frames.values), None
     normal, offset, honest = classifier_planes(frames, axes)
     end = points[upright]
-    turn, parts = level(end, end)[1], [points.reshape(len(points), -1, 3)]
+    turn = level(end, end)[1]
     if own.straight is not None and frames.averaged is not None:
         corners = axes.project(frames.averaged)
-        parts.append(corners)
         towards = FLAT_EYES[0]
         if honest[upright]:  # the plane shows its broader side
             eyes = [np.cos(FLAT_EYES), np.sin(FLAT_EYES), np.full(2, np.tan(EYE[1]))]
@@ -220,7 +220,7 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
         towards = best_eye([end @ turn], [frames.logits[upright].argmax(-1)], np.array(EYE[1:]))[0]
     cos, sin = np.cos(towards), np.sin(towards)
     turn = turn @ np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]])
-    ends = np.concatenate(parts, 1) @ turn
+    ends = points.reshape(len(points), -1, 3) @ turn
     middle = (ends.min(1) + ends.max(1)) / 2 @ turn.T  # (T, 3)
     size = float(np.linalg.norm(np.ptp(ends, axis=1), axis=-1).max())
     unit = 2 / max(size, float(np.finfo(np.float32).tiny))
@@ -232,6 +232,7 @@ def _side(own: Sampled, axes: Axes, data: DrawnData, upright: int) -> FilmSide:
     if own.straight is not None and corners is not None:
         about = zip(own.straight, values, strict=True)
         lines = np.nan_to_num(stacked([segments_on(x, data.axis, drawn) for x, drawn in about]))
+        lines[np.linalg.norm(np.ptp(lines, axis=2), axis=-1) < SHORTEST] = 0
         corners = place(corners)
     if own.borders is not None and own.fine_borders is not None:
         on_surface = [segments(lifted(chart, data.axis, x[None])[0])

@@ -27,6 +27,7 @@ from gating_core.experiments.comparison import (
 from gating_core.export import Surface, log_csv
 from gating_core.geometry import Integral
 from gating_core.training import mean_interval
+from ui import limits
 from ui.common import charts as c
 from ui.common.formatting import accuracy_text, by_points, percent, points_text
 from ui.common.links import LINK, put_in_link
@@ -34,7 +35,16 @@ from ui.common.page import FINDING
 from ui.common.take_along import OfferedSurface, offer_model, offered
 from ui.components.strip import strip
 from ui.decision_boundary import film
-from ui.decision_boundary.controls import FIRST, PICKED, TITLES, WHO, BoundaryView, ask, text
+from ui.decision_boundary.controls import (
+    FIRST,
+    MORE_STEPS,
+    PICKED,
+    TITLES,
+    WHO,
+    BoundaryView,
+    ask,
+    text,
+)
 from ui.decision_boundary.film import JOB, MeasurementRequest, Told, stopped_frame
 from ui.decision_boundary.frames import variants_of
 from ui.drawing import palette
@@ -122,9 +132,15 @@ def finding(run: TrainedRun) -> Told:
     by = points_text(gap).lstrip("−")
     over = "" if left == "ungated" else f" against {TITLES[left]}"
     bold = f"{name[0].upper()}{name[1:]} {verb} test accuracy by {by} points{over}."
-    above = f"{(after > before.max()).sum()} of {len(after)} seeds with {TITLES[right]}"
-    best = f"{above} exceed the best with {TITLES[left]}. Mean with " if verb == "increases" else ""
-    return f"{broken}{bold}", f"{best}{means[0]} {rest}"
+    if verb == "increases":
+        above, gains = after > before.max(), 100 * (after - before)
+        camps = f"{above.sum()} of {len(after)} seeds with {TITLES[right]} exceed the best with"
+        camps += f" {TITLES[left]}"
+        if not above.all():  # perhaps a camp of their own, which the mean hides
+            count, most = int((~above).sum()), gains[~above].max()
+            camps += f"; the other {count} gain{'s' * (count == 1)} at most {most:.1f} points"
+        means[0] = f"{camps.replace('-', '−')}. Mean with {means[0]}"
+    return f"{broken}{bold}", f"{means[0]} {rest}"
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
@@ -164,8 +180,10 @@ def mean_text(shares: np.ndarray) -> str:
 # --- The table ------------------------------------------------------------------------------------
 
 
-def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: c.Charts) -> None:
-    """Draw what trains a run on or begins another, and the table of variants."""
+def draw(
+    job: Job, shown: Shown, measurement: MeasurementRequest, charts: c.Charts, steps: int
+) -> None:
+    """Draw what trains a run on, from ``steps``, or begins another, and the table of variants."""
     run, member, chosen = shown.run, measurement.member(shown.run), measurement.chosen(shown.run)
     why = "It is nearest to the medians over seeds of test accuracies and total curvatures"
     if chosen == PICKED:
@@ -174,6 +192,9 @@ def draw(job: Job, shown: Shown, measurement: MeasurementRequest, charts: c.Char
         why = f"It is the {whose[1]} of the {whose[0]} model on its training points"
     (least, most), count = LIMITS["seed"], st.session_state.get("seeds", FIRST.seed_count)
     with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(f"+{MORE_STEPS} steps", key="train_on", on_click=ask,
+                  args=("steps", steps, MORE_STEPS, limits.BOUNDARY_STEPS[1],
+                        limits.BOUNDARY_STEPS[1]))  # fmt: skip
         st.button("New seeds", icon=":material/casino:", key="new_seeds", on_click=ask,
                   args=("first", FIRST.seed, count, most, least))  # fmt: skip
         st.caption(f"Seed {run.task.seeds[member]} is shown. {why}.")

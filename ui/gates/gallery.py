@@ -48,7 +48,6 @@ from ui.gates.picture import (
     draw_gate,
     finding,
     gate_picture,
-    grid_range_text,
     range_text,
 )
 from ui.limits import FORMULA_CHARACTERS
@@ -69,7 +68,7 @@ FOLDS = {
 HEADINGS = {  # in the order of the gallery
     FLAT: "Flat: $K$ = 0",
     BENT: "Bent, not curved: $K$ = 0",
-    CURVED: "Curved: green $K$ > 0, violet $K$ < 0",
+    CURVED: "Curved: green $K$ > 0, violet $K$ < 0, each on a scale of its own",
 }
 ON_TILE = 18  # characters of a formula
 Frames = tuple[GateFrame, ...]
@@ -355,10 +354,10 @@ def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> No
 
 
 def reading(frame: GateFrame, exact: str) -> Told:
-    """Return the verdict and K, called ``exact`` in closed form, and what is not known."""
+    """Return the verdict, K called ``exact`` in closed form, and what is not known."""
     subject = "there is" if frame.share_lost == 1 else "the surface is"
-    k = "" if frame.range is None else f": {grid_range_text(frame)}"
-    if frame.exact is not None and k:
+    k = ""  # the range stands over the picture
+    if frame.exact is not None and frame.range is not None:
         called = exact if frame.strength == 1 and frame.exact else ""
         k = f": K = {called}{ten_digits(frame.exact)}"
     bold, rest = finding(f"At λ = {frame.strength:.2f} {subject}", frame, f"{k}.")

@@ -23,6 +23,7 @@ from ui.gates.frames import GateFrame
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
 SMALLEST = 0.45  # of the largest diagonal: where one is smaller, each is enlarged
 LARGEST_DRAWN = 1e6  # of coordinates: in single precision a picture that is larger loses its lines
+LOW = np.radians([25])  # from above, the surface would hide what it is pulled towards
 TOP = np.array([0.0, 0, 1])  # the middle of the sheet, and of the picture
 SHEET = np.array([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])  # corners of (u, v, 1)
 
@@ -95,7 +96,7 @@ def gate_picture(
         (side,),
         [f"λ = {strength:.2f}" for strength in strengths],
         strengths,
-        best_eye([np.nan_to_num(drawn[-1], nan=0.0)]),
+        best_eye([np.nan_to_num(drawn[-1], nan=0.0)], rises=LOW),
         scale.colours,
         ("", "") if scale.collapsed else _ends(scale),
     )
@@ -289,12 +290,11 @@ def finding(begin: str, frame: GateFrame, end: str = "") -> Told:
 def notes_of(picture: GatePicture, frames: Sequence[GateFrame]) -> list[str]:
     """Return what colour scale and pictures do not show by themselves, in every frame."""
     scale, every = picture.scale, zip(picture.beyond, frames, strict=True)
-    soft = None if scale.collapsed else scale.soft
     return [
         " · ".join(note for note, there in {
             _zero_text(frame, scale.collapsed): True,
-            "outlined: the flat surface (u, v, 1)": True,
-            f"asinh scale, linear within ±{short(soft or 0.0)}": soft is not None,
+            "outlined: flat surface (u, v, 1)": True,
+            "asinh scale": not scale.collapsed,
             beyond_text(beyond): beyond > 0,
             "hatched: no gate, or K not known": frame.share_lost > 0 and not frame.whole.broken,
             "hatched: no gate, or none that is smooth": frame.whole.broken > 0,

@@ -9,7 +9,6 @@
 const CELLS = 10;
 const CAMERA = { azimuth: 0, elevation: 0.6, distance: 3, centre: [0, 0, 0] };
 const FILLED = 0.95; // of a picture
-const GATED = 0.6; // of it at least, by a gated surface, though the flat one reaches beyond it
 const PLAY_SECONDS = 5;
 const GROWING = 40; // frames, as long as a run has fewer: as fast as a whole run
 const SIDE_NAMES = ['left', 'right', 'third', 'fourth'];
@@ -47,8 +46,6 @@ function adopt(state, header, buffer, address) {
   if (!isThere) state.frame = place;
   if (!ours) Object.assign(state, { point: header.point, corners: null });
   if (!state.views) build(state);
-  if (state.scene !== header.scene) aim(state, state.scene === undefined);
-  state.scene = header.scene;
   if (header.follow && !isFollowed) {
     state.followed = header.follow;
     if (!header.grows || !isStill()) { // else Python's newest frame is shown
@@ -58,7 +55,9 @@ function adopt(state, header, buffer, address) {
   } else if (state.frame < lastFrame(state) && (goesOn || (state.playing && others))) {
     playFrames(state);
   }
-  drawPair(state);
+  drawPair(state); // its texts decide how large the pictures are
+  if (state.scene !== header.scene) aim(state, state.scene === undefined);
+  state.scene = header.scene;
 }
 
 // The arrays of a side: `at(kind, frame)` is one frame of it, between two of them if `frame` is.
@@ -152,21 +151,16 @@ function aim(state, isFirst) {
   const ends = header.strip.length ? header.strip : [0, lastFrame(state)];
   const shown = isClassed ? [lastFrame(state)] : ends;
   const distances = sides.map(({ at, moves }, i) => {
-    const placesIn = frames => frames.flatMap(frame => {
+    const places = (moves ? shown : [0]).flatMap(frame => {
       const values = at('', frame);
       return Array.from({ length: values.length / 3 }, (_, n) => vertexOf(values, n));
     }).filter(([x]) => !Number.isNaN(x));
-    const places = placesIn(moves ? shown : [0]);
     const about = header.sides[i];
     const { ground, origin, corners } = about;
-    const triangles = hasCorners(state, about) ? corners.flat() : [];
+    const triangles = hasCorners(state, about) && !about.classes ? corners.flat() : [];
     places.push(...ground ?? [], ...origin ? [origin] : [], ...triangles);
     Object.assign(camera, CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
     if (places.length) views[i].frame(places, FILLED);
-    const { distance } = camera;
-    const gated = about.ground ? placesIn([lastFrame(state)]) : [];
-    if (gated.length) views[i].frame(gated, GATED);
-    if (camera.distance > distance) views[i].frame(places, FILLED);
     views[i].centre = camera.centre;
     return camera.distance;
   });
@@ -197,6 +191,9 @@ function placeCorners(state) {
     knob.hidden = !corners || !state.header.moves || !state.valued;
     if (!knob.hidden) placeKnob(knob, state.views[0], corners[corner], KNOB_MARGIN);
   });
+  const { origin } = state.header.sides[0];
+  state.find('zero').hidden = !origin;
+  if (origin) placeKnob(state.find('zero'), state.views[0], origin, KNOB_MARGIN);
 }
 
 function listenToKnob(knob, state, corner) {
@@ -333,17 +330,19 @@ function showSide(state, i, own, ink, mark) {
   const { headlit } = header;
   const scene = { size, places, headlit, normals: normalsOf(places, size), lines: [],
     colours: coloursOf(at('Shares', classed), header.scale),
-    cells: straight.some(Boolean) ? 0 : CELLS };
-  if (corners) {
-    addTriangle(scene, corners, ink, 0.16, about.classes ? 0.12 : 0.3);
+    cells: (isFlat && about.classes) || straight.some(Boolean) ? 0 : CELLS };
+  if (corners && about.classes) scene.lines.push({ segments: ringOf(corners), wide: 1, colour: ink, alpha: 0.4 });
+  else if (corners) {
+    addTriangle(scene, corners, ink, 0.16, 0.3);
     scene.shadow = isFlat ? 0 : shadowOn(ink);
   }
   if (about.ground) addGround(scene, about, ink);
   const edges = edgeOf(size).filter(ends => !ends.some(n => Number.isNaN(places[3 * n])));
   const edge = edges.flat().flatMap(n => vertexOf(places, n));
-  scene.lines.push({ segments: follow(straight), wide: 1.2, colour: FLAT_INK },
-    about.classes ? { segments: edge, wide: 1, colour: FLAT_INK }
-      : { segments: edge, wide: 1.6, colour: EDGE_INK });
+  scene.lines.push({ segments: follow(straight), wide: 1.2, colour: FLAT_INK });
+  if (about.classes && isFlat) addShades(scene, edges, at('Shares', classed), header.scale);
+  else if (about.classes) scene.lines.push({ segments: edge, wide: 1, colour: FLAT_INK });
+  else scene.lines.push({ segments: edge, wide: 1.6, colour: EDGE_INK });
   const cuts = at('Cuts', own);
   const zeros = cuts ? known(cuts, 6) : signChanges(at('Signed', classed), size, places, 3);
   if (about.cut) addCut(scene, zeros, about.classes ? 5 : undefined);
@@ -364,6 +363,16 @@ function showSide(state, i, own, ink, mark) {
   view.show(scene);
   const keys = 'Arrow keys turn, plus and minus zoom, Home resets, space plays.';
   view.canvas.setAttribute('aria-label', `${about.name}: ${about.verdict[own]}. ${keys}`);
+}
+
+const SHADES = 8; // of an edge
+
+// The edge of a flat surface in the colours of its classes: it may be as thin as a line.
+function addShades({ places, lines }, edges, shares, scale) {
+  for (const [shade, ends] of Map.groupBy(edges, ([n]) => Math.round(SHADES * shares[n]))) {
+    const segments = ends.flat().flatMap(n => vertexOf(places, n));
+    lines.push({ segments, wide: 5, colour: [...coloursOf([shade / SHADES], scale)] });
+  }
 }
 
 function drawMap(state, i, own, ink, mark) {
@@ -449,8 +458,8 @@ function addGround(scene, { ground, origin }, ink) {
   };
   const rays = ground.flatMap(corner => [...corner, ...origin]);
   const dot = [...origin, ...plus(origin, [0, 0, 0.01])];
-  const pulls = pullsOf(from, places, size, 4); // more of them hide the surface
-  lines.push({ segments: pulls, wide: 1.4, colour: ink, alpha: 0.45, hidden: 0.15 },
+  const pulls = pullsOf(from, places, size, 2); // more of them hide the surface
+  lines.push({ segments: pulls, wide: 1.4, colour: ink, alpha: 0.7, hidden: 0.15 },
     { segments: rays, wide: 1, colour: ACCENT, alpha: 0.35, hidden: 0.15 },
     { segments: dot, wide: 8, colour: ACCENT, hidden: 0.5 });
 }
@@ -480,7 +489,7 @@ function showTexts(state, nearest, mark) {
   find('values').setAttribute('aria-pressed', Boolean(state.valued));
   find('note').textContent = header.notes[nearest];
   find('reading').textContent = mark ? reading(state, nearest, mark)
-    : `Point to read ${header.symbol}; a click keeps the point. Drag turns, Ctrl and wheel zoom.`;
+    : `Point to read ${header.symbol}, click to keep; drag to turn, Ctrl + wheel to zoom.`;
 }
 
 function reading({ header, size, sides }, nearest, [row, column]) {
