@@ -56,8 +56,8 @@ function sceneOf(state, { places, normals, K }, verdict) {
   const mark = state.at && outputAt(attentionOf(state), ...state.at).y;
   const isBare = isPlanar && mark && state.held; // a guess at where the mark can go is asked for
   const lines = isBare ? [] : [{ segments: frame, ...edges }];
-  if (isPlanar && !isBare) lines.push({ segments: linesIn(values), wide: 1, colour: state.ink,
-    alpha: 0.35, hidden: 0.15 });
+  if (isPlanar && !isBare) lines.push({ segments: linesIn(values), wide: 1,
+    colour: [0.1, 0.1, 0.12], alpha: 0.4, hidden: 0.15 }); // dark, as grid lines are
   sharesOf(state).forEach((share, i) => lines.push(
     { segments: [...mark, ...values[i]], wide: 1 + 12 * share, colour: ACCENT, alpha: 0.45 }));
   const dots = mark ? [[mark, ACCENT], ...(isBare ? values.map(x => [x, state.ink]) : [])] : [];
@@ -150,7 +150,8 @@ function placeValues(state) {
   state.valueKnobs.forEach((knob, i) => {
     knob.hidden = i >= values.length;
     if (knob.hidden) return;
-    const beside = plus(values[i], unit(minus(values[i], middle)), 0.12); // its corner
+    const apart = percents[i] ? Math.max(0.12, 40 / state.view.canvas.clientHeight) : 0.12;
+    const beside = plus(values[i], unit(minus(values[i], middle)), apart); // its corner
     const [x, y] = state.view.project(beside);
     knob.disabled = isFixed(state, i);
     knob.textContent = isFixed(state, i) ? '0' : `v${INDICES[i]} ${percents[i] ?? ''}`.trim();
