@@ -137,7 +137,9 @@ def draw() -> None:
         help="Models were converted with windows of 4 and 16 keys; the nearest is drawn.",
     )
     near, charts = min(CONVERTED_WINDOWS, key=lambda size: abs(size - window)), c.Charts("linear")
-    branch, detail = branch_text(near)
+    hybrid = f"hybrid_{near}"
+    gain = against(f"window_{near}", "whole", hybrid)
+    branch, detail = contribution_text(near, gain, against(hybrid, "without_linear", hybrid))
     draw_finding(branch)
     charts.draw("conversions", st.container(key="first"), conversions_chart(near), branch)
     st.markdown(f"{detail} {margin_text(near)} {window_effect()[1]}")
@@ -211,13 +213,6 @@ def draw_recall(charts: c.Charts, request: LinearRequest | None) -> None:
     charts.draw("recall", left, recall_chart(curves, d), recall)
     charts.draw("time", right, time_chart(times), cost)
     st.markdown(f"{recall} {cost}")
-
-
-def branch_text(window: int) -> tuple[str, str]:
-    """Say whether the linear branch of a hybrid contributes, and what its ablation suggests."""
-    gain = against(f"window_{window}", "whole", f"hybrid_{window}")
-    ablated = against(f"hybrid_{window}", "without_linear", f"hybrid_{window}")
-    return contribution_text(window, gain, ablated)
 
 
 def contribution_text(
@@ -328,8 +323,8 @@ def conversions_chart(window: int) -> go.Figure:
         margin={"l": 150, "r": 6, "t": 84, "b": 36},
     )
     alone = against(f"window_{window}", "whole", "softmax").mean
-    figure.update_xaxes(shared.WORDS).update_yaxes(shared.WORDS)
-    return c.mark_x(figure.update_layout(legend_font_size=14), max(alone, 1e-9))
+    figure.update_xaxes(shared.WORDS).update_yaxes(shared.WORDS).update_layout(legend_font_size=14)
+    return c.mark_x(figure, max(alone, 1e-9))
 
 
 def recall_chart(curves: dict[str, np.ndarray], d: int) -> go.Figure:

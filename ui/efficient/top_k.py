@@ -32,7 +32,7 @@ BOUNDS: dict[str, c.Style] = {
     "even_gaps": {"colour": c.GREEN, "dash": "longdash"},
 }
 LEAST = 1e-4  # of a weight and of a mass that is drawn
-DECADES = (0.001, 0.01, 0.1, 1)  # labelled: of losses
+FLOOR, DECADES = 2e-4, (0.001, 0.01, 0.1, 1)  # least and labelled: of losses
 LONG = 300  # keys: beyond it the axis of k is logarithmic
 
 
@@ -288,29 +288,27 @@ def losses_chart(with_gate: str, k: int) -> go.Figure:
     figure = c.chart(
         "Δ loss of whole models",
         lines,
-        "k, and share of values read",
-        shared.DELTA_LOSS,
+        "k, share of values read. ▼: interval reaches below",
+        f"{shared.DELTA_LOSS}, log scale",
         height=shared.HEIGHT,
-        y_axis=c.log_axis(LEAST, 4) | c.ticks(DECADES, [f"{x:g}" for x in DECADES]),
+        y_axis=c.log_axis(FLOOR, 2) | c.ticks(DECADES, [f"{x:g}" for x in DECADES]),
         x_axis=c.log_axis(0.65, 48) | c.ticks(SIZES, texts),
         showlegend=False,
-        margin={"l": 58, "r": 8, "t": 48, "b": 56},  # ticks have two lines
+        margin={"l": 58, "r": 8, "t": 36, "b": 56},  # ticks have two lines
     )
-    figure.update_xaxes(title_standoff=16, **shared.WORDS).update_yaxes(shared.WORDS)
-    figure.update_layout(font_size=14)
+    figure.update_xaxes(title_standoff=16, **shared.WORDS).update_yaxes(shared.WORDS).update_layout(
+        font_size=14
+    )
     for size, gate, low in lows:
-        if low < LEAST:  # an error bar without an end would look broken
+        if low < FLOOR:  # an error bar without an end would look broken
             over = f"{gate}, k = {size}: the interval reaches {max(low, 0):.1g}"
             figure.add_annotation(x=np.log10(size), y=0, yref="paper", yanchor="bottom", text="▼",
                                   showarrow=False, hovertext=over)  # fmt: skip
     gates, setting = (shared.NO_GATE, with_gate), (SIZES.index(k),)
     plain, gated = (shared.delta_loss(gate, "truncation", setting).mean for gate in gates)
     if plain > gated > 0 and shared.gate_change(with_gate, "truncation", setting).high < 0:
-        factor = {"width": 4, "color": c.FAINT}
-        figure.add_shape(x0=k, x1=k, y0=gated, y1=plain, type="line", layer="below", line=factor)
-        figure.add_annotation(x=np.log10(k), y=np.log10(plain * gated) / 2, xanchor="left",
-                              text=f"\u00a0<b>÷ {figures(plain / gated, 2)}</b>",
-                              xshift=4, showarrow=False)  # fmt: skip
+        figure.add_shape(x0=k, x1=k, y0=gated, y1=plain, type="line", layer="below",
+                         line={"width": 4, "color": c.FAINT})  # fmt: skip
     c.mark_x(figure, k, f"\u00a0<b>k = {k}</b>\u00a0")
     figure.layout.annotations[-1].xanchor = "right"
     return figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,12 +48,13 @@ COLUMNS = {
 def draw() -> None:
     """Draw the tab."""
     rows = shared.architectures()
-    says, lead = advice(rows)
+    says, lead, best = advice(rows)
     draw_finding(says, lead=lead)
     charts = c.Charts("decision")
     st.html(CSS)
     st.html(
-        f'<div class="gc-gates" tabindex="0" role="region" aria-label="Gates">{table(rows)}</div>'
+        '<div class="gc-gates" tabindex="0" role="region" aria-label="Gates">'
+        f"{table(rows, best)}</div>"
     )
     charts.tables["gates"] = columns(rows)
     for name in ("key", "published"):
@@ -61,8 +62,11 @@ def draw() -> None:
     charts.draw_footer(section("language_models", "decision"))
 
 
-def table(rows: Sequence[OverviewRow]) -> str:
-    """Return the table of gates as HTML: differences from no gate, each with its interval."""
+def table(rows: Sequence[OverviewRow], best: str = "") -> str:
+    """Return the table of gates as HTML: differences from no gate, each with its interval.
+
+    The row of the ``best`` gate, which is advised, is marked.
+    """
     base, gates = split(rows)
     heads = "".join(
         f'<th scope="col">{column.heading}<em>no gate {shown(base, name)}</em>'
@@ -73,28 +77,41 @@ def table(rows: Sequence[OverviewRow]) -> str:
         name: max(abs(x.changes[name].mean) + x.changes[name].half_width for x in gates)
         for name in COLUMNS
     }
-    lines = [f'<tr><th scope="col">Gate</th>{heads}<th scope="col">Cost</th></tr>']
+    slowest = max(row.step_time[2] for row in gates) - 1
+    heads += '<th scope="col">Training time<em>no gate × 1</em><small>lower is better</small></th>'
+    lines = [f'<tr><th scope="col">Gate</th>{heads}</tr>']
     for row in gates:
         cells = "".join(cell(rows, row, name, ends[name]) for name in COLUMNS)
-        cost = "<br>".join(f"{name} {text}" for name, text in costs(row, base).items())
-        cells += f'<td data-gate="{ROWS[row.name]}">{cost}</td>'
-        lines.append(f'<tr><th scope="row">{ROWS[row.name]}</th>{cells}</tr>')
+        cost, picture = costs(row, base), interval(row.step_time - 1, 12, 80 / slowest)
+        cells += (
+            f'<td class="gc-cost" data-gate="{ROWS[row.name]}">{picture}'
+            f"{cost['training']}, weights {cost['weights']}</td>"
+        )
+        note, kind = ("<small>advised</small>", "gc-advised") if row.name == best else ("", "")
+        lines.append(f'<tr class="{kind}"><th scope="row">{ROWS[row.name]}{note}</th>{cells}</tr>')
     return f"<table>{''.join(lines)}</table>"
+
+
+def interval(places: Iterable[float], zero: float, unit: float) -> str:
+    """Return a bar between two ``places``, marked at the one between, ``unit`` % each, as HTML.
+
+    Its dashed line, for 0, stands at ``zero`` %.
+    """
+    style = "; ".join(
+        f"--{at}: {zero + unit * x:.1f}%" for at, x in zip("abc", places, strict=True)
+    )
+    return f'<i style="--zero: {zero}%; {style}"></i>'
 
 
 def cell(rows: Sequence[OverviewRow], row: OverviewRow, name: str, end: float) -> str:
     """Return a difference as HTML: its interval within ± ``end``, its verdict and the number."""
     change, column = row.changes[name], COLUMNS[name]
     sign = signs(rows, name)[row.name]
-    places = zip("abc", (change.low, change.mean, change.high), strict=True)
-    style = "; ".join(f"--{at}: {50 + 48 * x / end:.1f}%" for at, x in places)
     word, kind = ("lower", "inconclusive", "higher")[sign + 1], "gc-shown" if sign else "gc-open"
     if sign < 0 and column.goal:
         word, kind = "✓ lower", f"{kind} gc-gain"
-    if not sign and (change.low > 0 or change.high < 0):
-        word = "not after correction"
     text = difference_text(change, column.digits, column.scale)
-    picture = f'<i style="{style}"></i>'
+    picture = interval((change.low, change.mean, change.high), 50, 48 / end)
     return f'<td class="{kind}" data-gate="{ROWS[row.name]}">{picture}<b>{word}</b> {text}</td>'
 
 
@@ -130,8 +147,8 @@ def columns(rows: Sequence[OverviewRow]) -> dict[str, list[object]]:
     return {heading: [line[heading] for line in lines] for heading in lines[-1]}
 
 
-def advice(rows: Sequence[OverviewRow]) -> tuple[str, str]:
-    """Answer the page's question from the differences, and say of which gate and models.
+def advice(rows: Sequence[OverviewRow]) -> tuple[str, str, str]:
+    """Answer the page's question from the differences, say of which gate and models, and name it.
 
     It names the gate that reaches most goals without a higher loss, of several the one with the
     fewest parameters.
@@ -156,7 +173,7 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str]:
     )
     missed = listed([x.missed for x in goals.values()], "or")
     if best is None:
-        return f"No: no gain is shown {missed}.", lead
+        return f"No: no gain is shown {missed}.", lead, ""
     first, *_ = names = reached[best.name]
     column = goals[first]
     amount = f"{-column.scale * best.changes[first].mean:.{column.digits}f}"
@@ -167,7 +184,7 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str]:
         f"{figures(100 * (best.parameters / base.parameters - 1), 2)}\u00a0% more weights and"
         f" {100 * (best.step_time[1] - 1):.0f}\u00a0% more training time"
     )
-    return says, f"That is {ROWS[best.name]}, for {cost}. {lead}"
+    return says, f"That is {ROWS[best.name]}, for {cost}. {lead}", best.name
 
 
 def shown(row: OverviewRow, name: str) -> str:

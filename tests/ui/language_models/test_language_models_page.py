@@ -1,5 +1,6 @@
 """Should I gate: every tab draws what is shipped, with the core's numbers and true verdicts."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -54,17 +55,20 @@ def difference(by_seed, half_width):
 def test_the_table_has_the_cores_numbers_and_ticks_what_is_gained():
     rows = shared.architectures()
     app = open_page(PAGE)
-    assert [x.value for x in app.markdown[:2]] == [*decision.advice(rows)]
+    assert [x.value for x in app.markdown[:2]] == [*decision.advice(rows)[:2]]
     base, channel, *_ = rows
     text = " ".join(x.proto.body for x in app.get("html")).replace("\u00a0", " ")
     assert text.count("✓ lower") == 2
     assert "no gate 1.379 nats" in text
     assert "--a: 2.0%; " in text  # the widest interval ends at the edge, less its margin
     assert "<b>inconclusive</b> +0.002 ± 0.025" in text
-    assert "<b>not after correction</b> −3.3 ± 2.1" in text  # an interval without 0, but by Holm
-    assert text.count("not after correction") == 4
+    assert "<b>inconclusive</b> −3.3 ± 2.1" in text  # an interval without 0, but by Holm
     assert text.count("neither better nor worse") == 1
-    assert "weights +7.9 %<br>training × 1.05 to 1.10" in text
+    assert "× 1.05 to 1.10, weights +7.9 %" in text
+    assert re.findall(r'<tr class="gc-advised"><th scope="row">(.*?)<', text) == ["G1, per head"]
+    slowest = re.findall(r"--a: ([\d.]+)%; --b: ([\d.]+)%; --c: ([\d.]+)%", text)[-1]
+    assert float(slowest[0]) > 50  # the sink logit: × 1.15 to 1.26, the end of the scale
+    assert slowest[2] == "92.0"
     cells = decision.columns(rows)
     assert cells["gate"] == [*shared.ROWS.values()]
     assert cells["First-token share"][0] == base.values["first_share"].mean
@@ -92,7 +96,7 @@ def test_the_advice_follows_the_differences(changes, says):
                 | {name: difference([by] * 3, 1e-4) for name, by in changes.items()})
         for row in gates
     ]  # fmt: skip
-    found, lead = decision.advice([base, *made])
+    found, lead, _ = decision.advice([base, *made])
     assert found.startswith(says)
     assert ("That is G1, per head, for 0.33" in lead) == says.startswith("Yes")
     # A gate that reaches more is named before one that costs less.
