@@ -16,11 +16,11 @@ from ui.common.links import LINK, link_value, parse_numbers, put_in_link
 from ui.common.page import draw_finding
 from ui.components.tree import tree
 from ui.experts import shared
-from ui.experts.shared import NO_GATE, PLACES, RANDOM, Model
+from ui.experts.shared import NO_GATE, RANDOM, Model
 from ui.limits import EXPERTS_CHANNELS
 
 TREE = "experts_tree"
-SPARE = 480  # pixels of the window's height that all but the tree takes
+SPARE = 490  # pixels of the window's height that all but the tree takes
 EXTENT = 1.0  # of the input's square
 POINT = (-0.6, 0.4)  # the input that is shown first
 MULTIPLIES = ("G1", "G2", "G5")  # where a gate is a factor of each term; elsewhere it is within α
@@ -48,14 +48,12 @@ def draw() -> None:
     charts = c.Charts("decomposition")
 
     draw_finding(entry_text(entry))
-    gate = f"Gate {model.position}: {PLACES[model.position]}. " if model.setting else ""
     with st.container(key="first"):
         tree(
             key=TREE,
             label=entry_alt(model, entry, channel),
-            hint=f"{gate}From the tokens on, every number multiplies; the larger the product so"
-            " far, the larger it is drawn. Violet, dashed: negative. Point at an expert to follow"
-            " it, or drag x.",
+            hint="Every number multiplies: the thicker a branch, the larger the product so far;"
+            " dashed: negative. Point at an expert to follow it.",
             name=f"Y[{channel}]",
             numbers=browser_numbers(model, channel),
             strength=model.strength,

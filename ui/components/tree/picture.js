@@ -7,12 +7,12 @@ const HEAD_GAP = 16;
 const SPREAD = 18; // pixels between two heads where they meet
 const TITLES = 44; // pixels above the first branch
 const WIDEST = 44; // pixels of the widest branch that any input of the square has
-const NARROW = 560; // below it the tree is a list
-const DASH = { period: 8, gap: 2 }; // of negative branches, as in tree.css
+const NARROW = 600; // below it the tree is a list
+const DASH = { period: 10, gap: 4 }; // of negative branches, as in tree.css
 const LINE = 21; // pixels of a row of the list
 const BOX = { half: 27, top: 20, number: 17 };
 // Pixels beside the middle of a text.
-const GAP = { name: 34, small: 18, number: 21, head: 25, sum: 12 };
+const GAP = { name: 42, small: 18, number: 21, head: 25, sum: 12 };
 const ROUTING = ['G3', 'G4']; // gates within the attention weights
 const SAMPLED = [-1, -0.5, 0, 0.5, 1]; // inputs, both ways, from which the scale of widths comes
 
@@ -95,8 +95,8 @@ function drawWide(draw, data, width, room) {
   const most = largest(data);
   const scale = Math.min(WIDEST / most.all, 1.2 * row / most.token);
   const across = share => share * (width - 150) + 92;
-  const x = { gives: across(0), G2: across(0.1), weight: across(0.21), mixed: across(0.38),
-    G1: across(0.5), out: across(0.61), head: across(0.75), all: across(0.86), G5: across(0.94),
+  const x = { gives: across(0), G2: across(0.1), weight: across(0.2), mixed: across(0.37),
+    G1: across(0.51), out: across(0.62), head: across(0.75), all: across(0.86), G5: across(0.94),
     entry: across(1) };
   const height = TITLES + leaves * row + gaps;
   const middle = TITLES + (height - TITLES - HEAD_GAP) / 2;
@@ -148,7 +148,10 @@ function drawWide(draw, data, width, room) {
         draw.text(group, x.gives - 5, leaf, 'end', small, entry => numberText(part(entry).gives));
         number(group, x.weight, leaf, entry => part(entry).weight, `gc-routes ${small}`);
       }
-      draw.text(group, x.mixed, y, 'middle', `gc-name ${small}`, () => `expert ${nameOf(h, c)}`);
+      const high = Math.min(30, tall);
+      const shape = { x: x.mixed - GAP.name, y: y - high / 2, width: 2 * GAP.name, height: high };
+      draw.add(group, 'rect', { ...shape, rx: 6, class: 'gc-box' });
+      draw.text(group, x.mixed, y, 'middle', 'gc-name', () => `expert ${nameOf(h, c)}`);
       number(group, x.out, y, entry => expert(entry).projection);
       top += tall + EXPERT_GAP;
     }

@@ -4,7 +4,7 @@
 // { place, kind, logits, title } or null, strength, point, expert, spare, heard } and receives
 // "left" with { point, strength, expert, serial }.
 
-const LEAST_HEIGHT = 310; // pixels
+const LEAST_HEIGHT = 290; // pixels
 const ROOT_PIXELS = 16; // of the page's type; in present mode it is larger, and the tree with it
 const INPUT = { side: 240, unit: 95, centre: [131, 115] }; // pixels of the square in tree.html
 const STEP = 1 / 20; // of an arrow key
