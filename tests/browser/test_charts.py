@@ -65,7 +65,7 @@ def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk, served, wat
     desk.get_by_text("Generating was cancelled after").wait_for()
     desk.get_by_text("of 60 characters").first.wait_for()  # the run before may still show it, too
     desk.get_by_role("button", name="Generate again").click()
-    desk.get_by_text("unsteered English.").nth(1).wait_for()
+    desk.locator(".gc-of b", has_text="English").nth(1).wait_for()
     assert desk.locator(".gc-text").nth(1).inner_text().startswith("The king")
 
 

@@ -75,7 +75,7 @@ LANGUAGE, CHOSEN, MEANS, RANDOM = (
     "difference of means",
     "random direction",
 )
-CARDS = {gate: TITLES[gate].capitalize() for gate in STEERED}
+CARDS = {gate: "No gate" if gate == UNGATED else f"Gate {TITLES[gate]}" for gate in STEERED}
 SHADES = 5  # of each language
 UNSCORED = "gc-unscored"  # CSS class of what stands before the bar
 FINDINGS = {  # by `gating_core.lm.steering.VERDICTS`
@@ -156,7 +156,7 @@ def draw() -> None:
         charts.draw(quantity, where, outcome_chart(both, quantity, layer, strength), detail)
 
     draw_chart(SUCCESS, right)
-    right.caption(detail)
+    right.markdown(detail)
     for gate, outcome in both.items():
         charts.tables[f"outcomes_{gate}"] = outcome_table(outcome)
     more = st.expander("All numbers", key="steering_numbers", on_change="rerun", **LINK)
@@ -276,11 +276,11 @@ def draw_texts(
     """Draw for each gate both texts and what becomes of the language."""
     for request in requests:
         gate, steps = request.direction.name, texts.get(request, ())
-        finding = f"Generated: {len(steps)} of {WRITTEN} characters."
-        scores = ""
+        finding, scores, ends = f"Generated: {len(steps)} of {WRITTEN} characters.", None, ["", ""]
         if len(steps) == WRITTEN:
             both = endings(request, steps)
-            finding, scores = finding_text(*both), scores_text(*both)
+            finding, scores = f"{FINDINGS[verdict(*both)]}.", scores_text(*both)
+            ends = [f'<b class="{shade(x.spanish)}">{seen_in(x)}</b>' for x in both]
         applied = next(title for title, mode in MODES.items() if mode == request.mode)
         steered = f"Steered, strength {request.push:g}, {applied}".replace("-", "−")
         lines = []
@@ -294,13 +294,11 @@ def draw_texts(
                 shade(step.spanish[side]) if number >= start else UNSCORED * (number < JUDGED_FROM)
                 for number, step in enumerate(steps)
             ]
-            lines.append(f'<p class="gc-of">{name}</p>')
+            lines.append(f'<p class="gc-of">{name} {ends[side]}</p>')
             lines.append(shared.coloured(text, shades, JUDGED_FROM, request.text))
         card = st.container(border=True, key=f"card_{gate}")
         shared.draw_text(card, CARDS[gate], "".join(lines))
-        card.markdown(finding)
-        if scores:
-            card.caption(scores)
+        card.markdown(finding, help=scores)
         charts.tables[f"characters_{gate}"] = {
             "character": range(1, len(steps) + 1),
             "unsteered": [step.plain for step in steps],
@@ -308,11 +306,6 @@ def draw_texts(
             "P(Spanish), unsteered": [step.spanish[0] for step in steps],
             "P(Spanish), steered": [step.spanish[1] for step in steps],
         }
-
-
-def finding_text(plain: Ending, steered: Ending) -> str:
-    """Return what became of the language, from how both texts end."""
-    return f"{FINDINGS[verdict(plain, steered)]}: {seen_in(steered)}, unsteered {seen_in(plain)}."
 
 
 def seen_in(ending: Ending) -> str:
@@ -342,8 +335,7 @@ SAMPLE = (
     f"Text seed {OPENING_DRAW}: of seeds 0 to {OPENING_DRAW}, the median by nats per character of"
     " the steered texts."
 )
-LEGEND = '<p class="gc-key">Pale: not scored. Classifier of the last {} characters: {}</p>'.format(
-    WINDOW,
+LEGEND = '<p class="gc-key">A classifier sees {} Grey: too early to judge.</p>'.format(
     " ".join(
         f'<span class="{shade(spanish)}">{text}</span>'
         for spanish, text in (
@@ -474,23 +466,25 @@ def outcome_chart(
 ) -> go.Figure:
     """Draw a share of texts over strength, without and with a gate; a band at one measured."""
     traces = []
-    for shift, (gate, outcome), style in zip(
-        (0, 0.05), both.items(), (c.UNGATED, c.GATED), strict=True
-    ):
-        for kind, look in ((FEATURE, style), (ALONG_RANDOM, style | {"width": 1})):
+    for kind, name, look in ((FEATURE, "", {}), (ALONG_RANDOM, "random vector", {"width": 1})):
+        for shift, (gate, outcome), style in zip(
+            (0, 0.05), both.items(), (c.UNGATED, c.GATED), strict=True
+        ):
             means = outcome.means[quantity][layer, kind]
             low, high = outcome.intervals[quantity][:, layer, kind]
-            places = np.array(STRENGTHS) + shift
-            name = TITLES[gate] if kind == FEATURE else f"random, {TITLES[gate]}"
-            traces.append(c.line(name, places, means, (means - low, high - means), **look))
+            places, reach = np.array(STRENGTHS) + shift, (means - low, high - means)
+            named = kind == FEATURE or gate == UNGATED  # thin lines have one name
+            title = name or TITLES[gate]
+            traces.append(c.line(title, places, means, reach, legend=named, **(style | look)))
     figure = c.chart(
         CHARTS[quantity],
         traces,
-        "strength",
+        "",
         "share of texts",
         height=CHART_PIXELS,
-        margin={"l": 58, "r": 8, "t": 80, "b": 34},
-        x_axis={"range": [0.5, max(STRENGTHS) + 0.5], "tickvals": STRENGTHS},
+        margin={"l": 58, "r": 8, "t": 88, "b": 44},
+        x_axis={"range": [0.5, max(STRENGTHS) + 0.5], "tickvals": STRENGTHS}
+        | {"title": {"text": "strength", "standoff": 14}},
         y_axis={"range": [-0.04, 1.04], "tickformat": ".0%", "tickvals": [0, 0.5, 1]},
     )
     at = STRENGTHS[cell_of(layer, strength)[2]]
