@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ import gating_core.experiments.depth as core
 from gating_core.experiments.comparison import LIMITS
 from gating_core.experiments.depth import TrainedDepths, TrainedRequest
 from gating_core.geometry import UNKNOWN, SurfaceResult
-from gating_core.training import TrainingDiverged
+from gating_core.training import TrainingDiverged, mean_interval
 from ui.common import charts as c
 from ui.common import formatting as common
 from ui.common.lessons import section
@@ -102,14 +103,17 @@ def draw() -> None:
             return
     charts = c.Charts("depth")
     surface = replayed(stack, trained)
-    says = stack_text(surface)
-    if trained is not None:
-        curve = trained.results[stack.regime].curves["total"]
-        ends = map(common.rough, curve.band[:, curve.depths == stack.layers].flat)
-        says += f" Half of {SEEDS} seeds end at {' to '.join(ends)}."
-    draw_finding(says)
+    twins, says = {}, stack_text(surface)
+    if stack.kind in (TRAINED, STACKS):
+        other = replace(stack, second=not stack.second)
+        title, twin = other.regimes[other.regime], replayed(other, trained)
+        twins, says = (
+            {title: twin},
+            f"{says} Its {title} twin ends at {known_total_text(twin, -1)}.",
+        )
+    draw_finding(says, seeds_text(trained, stack.layers) if trained else "")
     with first:
-        layer = draw_replay(stack, surface, is_charted=True) + 1
+        layer = draw_replay(stack, surface, twins=twins) + 1
     with fold:
         draw_seeds(charts, stack, trained)
     if stack.kind == STACKS:
@@ -323,13 +327,13 @@ def draw_replay(
     key: str = VIEW,
     layers: int = UNTRAINED.depth,
     follow: str = "",
-    is_charted: bool = False,
+    twins: Mapping[str, SurfaceResult] | None = None,
 ) -> int:
     """Draw the surface, its map, and the maps of all layers; return the frame that is shown.
 
     That is the layer of the link, or the last at which K is resolved at enough points. Only the
-    first ``layers`` are shown; they play once for a new text ``follow``. ``is_charted``: as they
-    play, the curve of total curvature is drawn.
+    first ``layers`` are shown; they play once for a new text ``follow``. With ``twins``, which may
+    be none, total curvature is drawn as they play, beside that of the twin.
     """
     picture, shown = replay(stack, layers, surface), surface.first(layers)
     clear = np.flatnonzero(np.isfinite(shown.known).mean((1, 2)) >= CLEAR)
@@ -361,20 +365,22 @@ def draw_replay(
         ],
         quantity=f"{picture.symbol} over the chart; black: K = 0",
         names=("u", "v") if stack.kind in (ALIGNED, RANDOM) else ("x₁", "x₂"),
-        note=f"Asinh scale, the same for all layers · {common.percent(picture.scale.beyond)} of a"
-        " layer's points exceed it · K = 0 on the map alone: the grid is coarse"
+        note=f"Asinh scale, the same for all layers; {common.percent(picture.scale.beyond)} of a"
+        " layer's points exceed it"
         + " · hatched: not resolved"
         * bool(np.isnan(shown.known).any()),
         on_leave=_on_leave,
         strip=frames,
-        curve=(
-            "Total curvature after each layer"
+        curve=None
+        if twins is None
+        else (
+            "Total curvature by layer"
+            + "".join(f", line: {title} twin" for title in twins)
             + " (hatched: at least)" * (not shown.complete.all()),
             shown.total.tolist(),
             shown.complete.tolist(),
-        )
-        if is_charted
-        else None,
+            [total for twin in twins.values() for total in twin.total.tolist()],
+        ),
         follow=follow,
     )
     return min(linked_layer(last), len(shown.total)) - 1
@@ -406,12 +412,29 @@ def stack_text(surface: SurfaceResult) -> str:
     verdict = common.by_interval(
         float(low) if first.complete else -math.inf,
         float(high) if last.complete else math.inf,
-        "The total curvature of this stack falls with its layers",
-        "It is inconclusive whether the total curvature of this stack grows with its layers",
-        "The total curvature of this stack grows with its layers",
+        "The total curvature of this stack falls",
+        "It is inconclusive whether the total curvature of this stack grows:",
+        "The total curvature of this stack grows",
     )
     ends = [known_total_text(surface, frame) for frame in (0, -1)]
-    return f"{verdict}: {ends[0]} after layer 1, {ends[1]} after layer {len(surface.total)}."
+    return f"{verdict} from {ends[0]} after layer 1 to {ends[1]} after layer {len(surface.total)}."
+
+
+def seeds_text(trained: TrainedDepths, depth: int) -> str:
+    """Say where half of the seeds end, and whether the gate changes where they end on average."""
+    column = trained.request.depths.index(depth)
+    curves = [trained.results[name].curves["total"] for name in ("gated", "ungated")]
+    halves = [" to ".join(map(common.rough, curve.band[:, column])) for curve in curves]
+    gated, ungated = (np.where(x.known, x.values, np.nan)[:, column] for x in curves)
+    gap = mean_interval(gated - ungated)
+    verdict = common.by_interval(
+        gap.mean - gap.half_width,
+        gap.mean + gap.half_width,
+        "the gate reduces their mean",
+        "no significant difference",
+        "the gate increases their mean",
+    )
+    return f"Half of {SEEDS} seeds end at {halves[0]} gated, at {halves[1]} ungated: {verdict}."
 
 
 def known_total_text(surface: SurfaceResult, frame: int) -> str:

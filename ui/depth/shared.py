@@ -312,7 +312,7 @@ def growth_chart(growths: list[Growth], member: int | None = None) -> go.Figure:
 # --- The picture of one stack ---------------------------------------------------------------------
 
 
-REPLAY_GRID = 31
+REPLAY_GRID = 61
 ALIKE = 0.25  # of the largest diagonal: where no surface is smaller, all are drawn to one scale
 SMALLEST = np.finfo(float).tiny
 

@@ -1,5 +1,6 @@
 """Does Depth draw what was measured, claim no more than its intervals allow, obey its link?"""
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -80,7 +81,7 @@ def test_it_opens_on_a_replay_without_a_job():
     assert "_jobs" not in app.session_state or not app.session_state["_jobs"]
     found, arrays = sent(app, VIEW)
     assert (found["places"], found["frame"]) == ([*range(1, 9)], 7)
-    assert arrays["leftK"].shape == (8, 31, 31)
+    assert arrays["leftK"].shape == (8, REPLAY_GRID, REPLAY_GRID)
     assert len(found["sides"][0]["verdict"]) == len(found["findings"]) == 8
     assert "made by `python -m gating_core.experiments.depth`" in said(app)
     (offer,) = offered(app).surfaces.values()
@@ -103,10 +104,16 @@ def test_the_numbers_are_those_of_the_core():
     drawn = {trace["name"]: trace for trace in figure(app, "depth_growth")["data"]}
     np.testing.assert_array_equal(numbers(drawn["gated"]["y"]), gated.median)
     np.testing.assert_array_equal(numbers(drawn["gated, seed 3"]["y"]), gated.values[3])
-    _, totals, complete = header(app, VIEW)["curve"]
-    surface = replay(load_shipped().layers("gated", 8, 3), REPLAY_GRID)
+    _, totals, complete, beside = header(app, VIEW)["curve"]
+    surface, twin = (
+        replay(load_shipped().layers(x, 8, 3), REPLAY_GRID) for x in ("gated", "ungated")
+    )
     np.testing.assert_allclose(totals, surface.total)
     assert complete == surface.complete.tolist()
+    np.testing.assert_allclose(beside, twin.total)
+    assert f"Its ungated twin ends at {layers.known_total_text(twin, -1)}." in said(app)
+    pattern = r"of 16 seeds end at \d+ to \d+ gated, at \d+ to \d+ ungated: no significant"
+    assert re.search(pattern, app.text[0].value)
     accuracy = load_shipped().accuracy("gated")[:, -1].mean()
     assert f"{100 * accuracy:.0f} % gated" in said(app)
 
@@ -286,17 +293,17 @@ def test_twice_the_layers_is_said_exactly_only_where_it_is_exact():
     assert "exactly" not in comparison.doubling_text(changed(aligned, values=nearly))
 
 
-GROWS = "The total curvature of this stack grows with its layers"
-FALLS = "The total curvature of this stack falls with its layers"
-OPEN = "It is inconclusive whether the total curvature of this stack grows with its layers"
+GROWS = "The total curvature of this stack grows from"
+FALLS = "The total curvature of this stack falls from"
+OPEN = "It is inconclusive whether the total curvature of this stack grows: from"
 
 
 @pytest.mark.parametrize(
     ("ends", "complete", "verdict"),
-    [((1.0, 3.0), (True, True), f"{GROWS}: 1.0 after layer 1, 3.0"),
+    [((1.0, 3.0), (True, True), f"{GROWS} 1.0 after layer 1 to 3.0"),
      ((3.0, 1.0), (True, True), FALLS),
      ((1.0, 1.08), (True, True), OPEN),
-     ((1.0, 3.0), (True, False), f"{GROWS}: 1.0 after layer 1, at least 3.00 ± 0.05"),
+     ((1.0, 3.0), (True, False), f"{GROWS} 1.0 after layer 1 to at least 3.00 ± 0.05"),
      ((1.0, 3.0), (False, True), OPEN),
      ((3.0, 1.0), (True, False), OPEN)],
 )  # fmt: skip

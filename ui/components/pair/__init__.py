@@ -169,7 +169,7 @@ def header_of(
     findings: Sequence[tuple[str, str]] = (),
     maps: bool = True,
     strip: Sequence[int] = (),
-    curve: tuple[str, Sequence[float], Sequence[bool]] | None = None,
+    curve: tuple[str, Sequence[float], Sequence[bool], Sequence[float]] | None = None,
     follow: str = "",
     grows: bool = False,
     exact: Sequence[Sequence[str]] = (),
@@ -180,10 +180,10 @@ def header_of(
     any, by frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen
     from the first view again. Without ``maps`` there are surfaces and colours alone, and nothing is
     read at a point. The maps of the frames in ``strip`` stand below; with a ``curve``, its title, a
-    number for each of them and whether it is complete, they are the axis of a column chart that is
-    drawn as the frames play. For a new text ``follow`` frames play once from the first; while the
-    run ``grows``, whoever looks at the last one sees the next ones. ``exact`` is shown on hover, by
-    side and frame.
+    number for each of them, whether it is complete, and perhaps another beside it, they are the
+    axis of a column chart that is drawn as the frames play. For a new text ``follow`` frames play
+    once from the first; while the run ``grows``, whoever looks at the last one sees the next ones.
+    ``exact`` is shown on hover, by side and frame.
     """
     sides = [
         {

@@ -436,13 +436,16 @@ function drawStrip(state, nearest) {
   });
 }
 
-// A number as a column, as high as its share of the largest; above it the number.
-function columnOf([, numbers, complete], frame) {
+// A number as a column, as high as its share of the largest; above it the number. A line is as high
+// as the number beside it, if there are some.
+function columnOf([, numbers, complete, beside], frame) {
   const number = element('b', {}, `${Number(numbers[frame].toPrecision(2))}`);
   const className = `gc-pair-column${complete[frame] ? '' : ' gc-pair-least'}`;
   const column = element('span', { className }, number);
-  const largest = Math.max(...numbers, Number.MIN_VALUE);
+  const largest = Math.max(...numbers, ...beside, Number.MIN_VALUE);
   column.style.setProperty('--share', numbers[frame] / largest);
+  if (beside.length) column.append(element('i'));
+  column.style.setProperty('--beside', beside[frame] / largest);
   return column;
 }
 
