@@ -64,8 +64,11 @@ def file_stamp(folder: Path) -> tuple[int, ...]:
 def load_model(folder: str, stamp: tuple[int, ...]) -> tuple[Any, Any]:
     """Return model and tokeniser of a folder, without running code of its own.
 
-    ``stamp`` is the folder's `file_stamp`. ``ValueError`` in one sentence if it cannot be loaded.
+    ``stamp`` is the folder's `file_stamp`. ``ValueError`` in one sentence if it cannot be loaded; a
+    visitor does not learn where the folder is.
     """
+    if not (path := Path(folder)).is_dir():
+        raise ValueError(f"there is no folder {path.name}; start the app with that of a model")
     try:
         from transformers import AutoModel, AutoTokenizer  # an extra, of some seconds
     except ImportError:
@@ -78,8 +81,10 @@ def load_model(folder: str, stamp: tuple[int, ...]) -> tuple[Any, Any]:
         )
     except Exception as error:  # whatever its files are
         first = (str(error).strip() or type(error).__name__).partition("\n")[0]
-        raise ValueError(f"the model cannot be loaded: {first}") from error
-    if stamp != file_stamp(Path(folder)):
+        raise ValueError(
+            f"the model cannot be loaded: {first.replace(folder, path.name)}"
+        ) from error
+    if stamp != file_stamp(path):
         raise ValueError("the model has changed since the page was drawn")
     return found
 
