@@ -33,10 +33,9 @@ function aboveFlat(state) {
   const [x, y] = places.map((place, i) => minus(place, places[(i + 1) % 3]))
     .reduce((longest, side) => (lengthOf(side) > lengthOf(longest) ? side : longest));
   const turn = Math.atan2(-x, y) - home.azimuth; // until the side points to the right
-  const { plane, half } = straightCut(state);
   view.camera.azimuth += turn - Math.PI * Math.round(turn / Math.PI);
   view.camera.elevation = STEEPEST;
-  view.frame([...places, ...sheetCorners(plane, half)], FILLED);
+  view.frame(places, FILLED);
   const above = { ...view.camera };
   for (const camera of [view.camera, view.home]) Object.assign(camera, home);
   return above;
@@ -70,8 +69,9 @@ function ask(state) {
   const answers = { yes: `Not this one: ${why}`, no: `Right: ${why}`, show: '' };
   for (const [name, text] of Object.entries(answers)) {
     state.find(name).onclick = () => {
-      keepStill(state, 'Gate off: the plane cuts a straight line');
       endQuestion(state);
+      drawStage(state);
+      keepStill(state, 'Gate off: the plane cuts a straight line');
       state.find('answer').textContent = text;
       openGate(state, 0, { ...state.view.camera });
     };

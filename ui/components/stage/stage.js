@@ -7,10 +7,9 @@
 
 const CELLS = 10;
 const DRAWN = 200; // test points at most; all of them count
-const FILLED = 0.95; // of the picture
+const FILLED = 0.92; // of the picture
+const NAME_GAP = 13; // pixels from a corner to its name
 const LARGEST_DOT = 10; // pixels; smaller in a narrow picture
-const BEYOND = 0.1; // of the question's cut: how far its sheet reaches
-const QUESTION_WIDE = 5; // pixels: its cut
 const SECONDS = 7; // from no gate to the full one
 const decimals = x => x.toFixed(2);
 const percentOf = (count, all) => `${(100 * count / all).toFixed(1)} %`;
@@ -78,7 +77,10 @@ const surfaceAt = state => arrayAt(state, 'surfaces');
 function build(state) {
   const camera = { azimuth: 0, elevation: 1, distance: 3, centre: [0, 0, 0] };
   state.view = makeView(state.find('space'), camera);
-  state.view.onPaint = () => placeKnobs(state);
+  state.view.onPaint = () => {
+    placeKnobs(state);
+    placeNames(state);
+  };
   const [button, slider] = [state.find('play'), state.find('strength')];
   listenToTurning(state.view, { plays: button });
   buildKnobs(state);
@@ -95,20 +97,35 @@ function build(state) {
   redrawOnResize(state.find('square'), () => drawStage(state));
 }
 
-// In the picture are the triangle and the surface without a gate, with the question's sheet, and with
-// the full gate the surface and the sheet there.
+// In the picture are the triangle and the plane that fits without a gate, with the full gate the
+// surface and the plane that fits there.
 function aim(state) {
   const { view, corners, header: { eye: [azimuth, elevation] } } = state;
   Object.assign(view.camera, { azimuth, elevation });
   const listed = all => Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i));
-  const full = { ...state, strength: 1 };
-  const places = surfaceAt(full);
-  const ring = [...listed(places), ...sheetCorners(fittedAt(full, middleOf(places)))];
-  const { plane, half } = straightCut(state);
-  const flat = [...listed(corners), ...sheetCorners(plane, half)];
-  state.frames = [[...flat, ...ring], ring].map((all, near) => {
+  const [flat, ring] = [0, 1].map(strength => {
+    const at = { ...state, strength };
+    const places = surfaceAt(at);
+    return [...listed(places), ...sheetCorners(fittedAt(at, middleOf(places)))];
+  });
+  state.frames = [[...listed(corners), ...flat, ...ring], ring].map((all, near) => {
     view.frame(all, FILLED, near ? null : view.canvas.parentElement);
     return { ...view.camera };
+  });
+}
+
+// The names of the corners, beyond them; not where the triangle is not drawn, or cropped.
+function placeNames({ view: { scene, canvas, project }, find, corners }) {
+  const spots = [0, 1, 2].map(i => project(vertexOf(corners, i)));
+  const middle = [0, 1].map(k => spots.reduce((sum, spot) => sum + spot[k] / 3, 0));
+  spots.forEach(([x, y], i) => {
+    const length = Math.hypot(x - middle[0], y - middle[1]) / NAME_GAP;
+    const [left, top] = [x + (x - middle[0]) / length, y + (y - middle[1]) / length];
+    const isSeen = Math.abs(left / canvas.clientWidth - 0.5) < 0.5
+      && Math.abs(top / canvas.clientHeight - 0.5) < 0.5;
+    const name = find(`v${i}`);
+    name.hidden = !scene.ground || !isSeen;
+    name.style.transform = `translate(${left}px, ${top}px) translate(-50%, -50%)`;
   });
 }
 
@@ -148,19 +165,6 @@ function fittedAt({ planes, strength, plane }, middle) {
   return planeOf(Array.from(numbers, x => x / length), middle, plane?.a);
 }
 
-// The plane of the question, which is no result: through the middle of the flat surface, in the
-// last one's direction, seen broadly; its cut, and a sheet that reaches beyond both ends of it.
-function straightCut(state) {
-  const places = surfaceAt({ ...state, strength: 0 });
-  const centre = middleOf(places);
-  const plane = { ...fittedAt({ ...state, strength: 1 }, centre), centre };
-  const cut = cutOf(fieldOf(plane, places), state.size, places);
-  const [low, high] = endsAmong(Array.from({ length: cut.length / 3 },
-    (_, i) => dot(plane.a, minus(vertexOf(cut, i), centre))));
-  plane.centre = plus(centre, plane.a, (low + high) / 2);
-  return { plane, cut, half: (high - low) / 2 + BEYOND };
-}
-
 function drawStage(state) {
   follow(state);
   const { root, size, labels, view, header, strength, asking } = state;
@@ -191,14 +195,9 @@ function drawStage(state) {
   scene.points = { size: Math.min(LARGEST_DOT, 5 + view.canvas.clientWidth / 180),
     places: new Float32Array([...testPlaces.subarray(0, 3 * drawn), ...ends]),
     colours: new Float32Array([...points, ...ends.map((_, i) => POINT_INK[i % 3])]) };
-  if (asking) {
-    const question = straightCut(state);
-    addSheet(scene, question.plane, middle, ink, question.half);
-    scene.sheets[0].colour[3] /= 2; // the surface has one colour for each class, also behind it
-    addCut(scene, question.cut, QUESTION_WIDE);
-  } else if (isFalling) addCut(scene, cutOf(carried, size, places));
-  else {
-    addSheet(scene, plane, middle, ink, state.opening ? HALF : undefined);
+  if (isFalling) addCut(scene, cutOf(carried, size, places));
+  else if (!asking) {
+    addSheet(scene, plane, middle, ink, state.opening);
     addCut(scene, cutOf(field, size, places));
     const shown = state.testPoints.subarray(0, 2 * drawn);
     paintSquare(state.find('square'),
@@ -230,9 +229,12 @@ function sentenceOf(state, isFlat, field, testField, fittedField) {
   const all = labels.length.toLocaleString('en-GB');
   const shareOf = points => percentOf(rightOf(points, labels), labels.length);
   const right = points => `classifies ${shareOf(points)} of ${all} test points correctly`;
+  const off = { ...state, strength: 0 };
+  const flatField = fieldOf(fittedAt(off, middleOf(surfaceAt(off))), arrayAt(off, 'testValues'));
+  const before = strength === 1 && !state.opening ? `, ${shareOf(flatField)} with the gate off` : '';
   return [`${gate} ${cutWords(isFlat, cutKinds(field, size), field)}`,
     own ? `Your plane ${right(testField)}, the fitted plane ${shareOf(fittedField)}.`
-      : `The fitted plane ${right(fittedField)}.`];
+      : `The fitted plane ${right(fittedField)}${before}.`];
 }
 
 function showControls({ find, strength, own, playing, asking, opening }, isBetween) {

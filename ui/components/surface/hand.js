@@ -30,17 +30,17 @@ function addCut({ lines }, segments, wide = 3.5) {
     { segments, wide, colour: [0.08, 0.08, 0.1], hidden: 0.28, near: 0.002 });
 }
 
-const sheetCorners = ({ centre, a, b }, half = HALF) =>
-  SQUARE_CORNERS.map(([x, y]) => plus(plus(centre, a, half * x), b, HALF * y));
+const sheetCorners = ({ centre, a, b }) =>
+  SQUARE_CORNERS.map(([x, y]) => plus(plus(centre, a, HALF * x), b, HALF * y));
 
 // The sheet, with the stem of the knob that moves it; not where the plane is far from the `middle`
-// of the surface. One that is `half` as long as said has no knobs.
-function addSheet({ lines, sheets }, plane, middle, ink, half) {
+// of the surface. A `bare` one has no knobs.
+function addSheet({ lines, sheets }, plane, middle, ink, bare) {
   if (lengthOf(minus(plane.centre, middle)) > MISSES) return;
-  const corners = sheetCorners(plane, half);
-  lines.push({ segments: ringOf(corners), wide: 1.5, colour: ink, alpha: 0.55, hidden: 0.2 });
+  const corners = sheetCorners(plane);
+  lines.push({ segments: ringOf(corners), wide: 2, colour: ink, alpha: 0.75, hidden: 0.2 });
   sheets.push({ corners, colour: sheetColour(ink) });
-  if (half) return;
+  if (bare) return;
   const stem = [-0.14, 0.14].flatMap(way => plus(knobPlace(plane, 'move'), plane.normal, way));
   lines.push({ segments: stem, wide: 2.5, colour: ACCENT, hidden: 0.5 });
 }
