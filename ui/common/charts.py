@@ -42,7 +42,7 @@ HEIGHT = 250  # pixels
 FONT_PIXELS, PRESENT_PIXELS = 12, 20  # of words on a page, and in present mode: see present.css
 MARKUP = re.compile(r"<[^>]+>")
 VARIABLE = re.compile(  # see ui/components/variables.js
-    r"(?<![^\s(|∫·−>])(?<!\d\s)(dA|[DHKLUWYbdgknstuvwxyαλρτ])(?![A-Za-z0-9’'-])"
+    r"(?<![^\s(|∫·−>])(?<!\d\s)(dA|[DHKLUWYbdgknstuvwxyαγελρτ])(?![A-Za-z0-9’'-])"
 )
 
 

@@ -1,7 +1,7 @@
 // Variables in the texts of a component in italics, as in formulas; the texts stay as they are.
 
 // A letter by itself, with or without an index, but neither a unit after a number nor a possessive.
-const VARIABLE = /(?<=^|[\s(|∫·/−])(?<!\d\s)(dA|p(?=\()|[DHKLUWYbdgknstuvwxyαλρτ])(?![\w’'-])/u;
+const VARIABLE = /(?<=^|[\s(|∫·/−])(?<!\d\s)(dA|p(?=\()|[DHKLUWYbdgknstuvwxyαγελρτ])(?![\w’'-])/u;
 const AS_IT_IS = '.gc-var, title, [translate=no]';
 
 function typeset(node) {

@@ -100,7 +100,7 @@ def draw_models(row: DeltaGenerator) -> None:
     if head != ALL_HEADS:
         heads = heads if head == MOST else dict.fromkeys(maps, head_of(head))
         maps = {
-            f"{title}, head {head_name(heads[title])}": weights[heads[title]][None, None]
+            f"{title}<br>head {head_name(heads[title])}": weights[heads[title]][None, None]
             for title, weights in maps.items()
         }
     charts.draw("maps", left, map_chart(maps, BREAK + text, TALL), finding)
