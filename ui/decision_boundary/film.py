@@ -316,8 +316,7 @@ def film_for(run: TrainedRun, member: int, grows: bool = False) -> Film:
         PASSING_CACHE.put(latest, found)
         return film_of(run, member, grows, found)
 
-    key = film_of, serial(run), member, grows
-    return (PASSING_CACHE if grows else CACHE).get(key, make)
+    return (PASSING_CACHE if grows else CACHE).get((film_of, serial(run), member, grows), make)
 
 
 def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
@@ -429,8 +428,10 @@ def verdicts(
                 sure = curved and integral.quotable() and integral.resolved
                 rest += [] if sure else [formatting.doubt_text(integral, verdict)]
         if side is not None and side.flat_cuts is not None:
-            how = "straight" if side.corners is not None else "flat"
-            bold = f"{how} cut: {side.flat_cuts[index]} on the map · {bold}"
+            bold = (
+                f"{'flat' if side.corners is None else 'straight'} cut:"
+                f" {side.flat_cuts[index]} on the map · {bold}"
+            )
         if unknown is not None and unknown[index]:
             rest.append(f"K is not known at {percent(float(unknown[index]))} of the points")
         told.append((bold[:1].upper() + bold[1:], " · ".join(rest), digits))

@@ -113,12 +113,9 @@ def finding(run: TrainedRun) -> Told:
     base, gap = base_rates(run), mean_interval(after - before)
     seeds = f"step {run.steps[-1]}, {len(before)} seeds, 95 % interval, paired by seed"
     broken = "" if run.divergence is None else f"{film.divergence_text(run)} "
-    # One mean beside a difference, or two: of three rounded numbers one may seem wrong.
-    difference = f"{means[0]}, difference {points_text(gap)} points"
     if not has_learned(before, base) and not has_learned(after, base):
-        yet = "" if run.complete else " yet"
         return (
-            f"{broken}Neither model has learned much{yet}.",
+            f"{broken}Neither model has learned much{'' if run.complete else ' yet'}.",
             f"{', '.join(means)} ({seeds}); {base_text(run)}.",
         )
     lopsided = base.mean() >= LOPSIDED / run.task.class_count
@@ -128,10 +125,11 @@ def finding(run: TrainedRun) -> Told:
     verb = by_points(gap, "reduces", "", "increases")
     if not verb:
         bold = f"Whether {name} changes test accuracy is inconclusive."
-        return f"{broken}{bold}", f"{difference} {rest}"
-    by = points_text(gap).lstrip("−")
-    over = "" if left == "ungated" else f" against {TITLES[left]}"
-    bold = f"{name[0].upper()}{name[1:]} {verb} test accuracy by {by} points{over}."
+        # One mean beside a difference, or two: of three rounded numbers one may seem wrong.
+        return f"{broken}{bold}", f"{means[0]}, difference {points_text(gap)} points {rest}"
+    by = f"{points_text(gap).lstrip('−')} points"
+    by += "" if left == "ungated" else f" against {TITLES[left]}"
+    bold = f"{name[0].upper()}{name[1:]} {verb} test accuracy by {by}."
     if verb == "increases":
         above, gains = after > before.max(), 100 * (after - before)
         camps = f"{above.sum()} of {len(after)} seeds with {TITLES[right]} exceed the best with"

@@ -58,8 +58,7 @@ def draw() -> None:
     results = shared.measured(tuple(core.REGIMES), "Measuring all stacks")
     named = {core.REGIMES[name].title: result for name, result in results.items()}
     named |= {f"trained, {name}": result for name, result in trained.items()}
-    growths = [Growth(name, result, QUANTITIES[quantity]) for name, result in named.items()]
-    table = [*map(table_row, growths)]
+    table = [table_row(Growth(name, x, QUANTITIES[quantity])) for name, x in named.items()]
     columns = {heading: [row[heading] for row in table] for heading in table[0]}
     charts.draw_table("stacks", st, f"Growth with depth: {quantity}", columns)
     charts.draw_footer(section("depth", "exponents", small=f"{core.STRUCTURED_LIMIT:g}"))

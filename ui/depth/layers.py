@@ -186,13 +186,12 @@ def offer_layer(
     middle = len(surface.axis) // 2
     point = link_value("stacked_point", lambda text: parse_pick(text, REPLAY_GRID), None)
     row, column = point or (middle, middle)
-    number = [float(x[0, row, column]) for x in (shown.gaussian, shown.gaussian_error)]
     offer_notebook(
         f"{stack.kind.capitalize()}, seed {stack.seed}, after layer {layer}",
         name,
         code_text(stack, layer),
         shown.values.shape[-1],
-        (number[0], number[1]),
+        (float(shown.gaussian[0, row, column]), float(shown.gaussian_error[0, row, column])),
         (float(surface.axis[column]), float(surface.axis[row])),
         "These stacks were trained on this server." if stack.live else None,
     )
@@ -208,10 +207,10 @@ def code_text(stack: Stack, layer: int) -> tuple[str, str]:
             f"{package} load_shipped\nfrom gating_core.attention import EveryLayer",
             f"layers = EveryLayer({layers}.member({stack.member}))\n{last}",
         )
-    request = f"DepthRequest(seed={stack.seed}, seed_count=1)"
     return (
         f"{package} REGIMES, DepthRequest",
-        f"layers = REGIMES[{stack.regime!r}].build({request})\n{last}",
+        f"layers = REGIMES[{stack.regime!r}].build(DepthRequest(seed={stack.seed}, seed_count=1))"
+        f"\n{last}",
     )
 
 

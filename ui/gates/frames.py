@@ -125,7 +125,6 @@ def _constant(exact: theory.Reference | None, resolved: np.ndarray) -> float | N
     """Return K by a closed form where it is the same at all points, to within its rounding."""
     if exact is None or not resolved.any():
         return None
-    values = exact.gaussian[resolved]
     middle = len(resolved) // 2
-    same = float(np.ptp(values)) <= 2 * float(exact.error[resolved].max())
+    same = float(np.ptp(exact.gaussian[resolved])) <= 2 * float(exact.error[resolved].max())
     return float(exact.gaussian[middle, middle]) if same else None

@@ -233,10 +233,14 @@ def draw() -> None:
         number,
         result.coordinates,
     )
-    points = len(result.frame.axis)
     explain(
         "the surface",
-        section("gates", "surface", points=points, caption=caption(result.frame, shown)),
+        section(
+            "gates",
+            "surface",
+            points=len(result.frame.axis),
+            caption=caption(result.frame, shown),
+        ),
     )
 
 
@@ -263,8 +267,7 @@ def _exported(result: Result, line: str) -> Surface:
 def _draw_controls() -> tuple[GateRequest, str]:
     """Draw what the open case needs, and the quantity in colour."""
     case = link_value("case", lambda text: text if text in GALLERY else None, FIRST, FIRST)
-    row = st.container(key="gates_front")
-    left, right = row.columns([3, 1], vertical_alignment="bottom")
+    left, right = st.container(key="gates_front").columns([3, 1], vertical_alignment="bottom")
     radius, formula = FIRST_RADIUS, FIRST_FORMULA
     if case == SPHERE:
         radius = left.slider(

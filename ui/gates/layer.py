@@ -159,10 +159,10 @@ def draw_controls() -> LayerRequest:
         **LINK,
         help=section("gates", "help_layer"),
     )
-    help_seed = section("gates", "help_seed", first=FIRST_SEED)
     seed = row.number_input(
-        "Layer's seed", *SEEDS, FIRST_SEED, 1, key="layer_seed", width=130, help=help_seed, **LINK
-    )
+        "Layer's seed", *SEEDS, FIRST_SEED, 1, key="layer_seed", width=130, **LINK,
+        help=section("gates", "help_seed", first=FIRST_SEED),
+    )  # fmt: skip
     width = row.number_input(
         "Channels D", *GATED_CHANNELS, 3, 1, key="layer_dim", width=130, **LINK
     )

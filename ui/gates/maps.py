@@ -188,8 +188,9 @@ def draw_maps(result: Result, charts: Charts) -> None:
         columns = st.columns(len(figures))
     for index, (column, title, figure) in enumerate(zip(columns, titles, figures, strict=True)):
         column.markdown(title)
-        alt = f"Map over the chart of {title.replace('*', '')}"
-        charts.draw(f"map_{index}", column, figure, alt)
+        charts.draw(
+            f"map_{index}", column, figure, f"Map over the chart of {title.replace('*', '')}"
+        )
     note = "" if count == 1 else " The map beside the surface shows the mean of the three."
     st.caption(
         f"At λ = {frame.strength:.2f}; dashed: $K = 0$; hatched: not known, or no gate.{note}"

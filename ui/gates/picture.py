@@ -208,15 +208,10 @@ def _missed(frame: GateFrame) -> bool:
     )
 
 
-def grid_range_text(frame: GateFrame) -> str:
-    """The range of K, and that it is not all of it where the grid misses a sign."""
-    missed = " on the grid, more between its points" if _missed(frame) else ""
-    return range_text(frame.range) + missed
-
-
 def numbers_text(frame: GateFrame, shown: str = "K") -> Told:
     """The numbers of one frame: of what is ``shown`` in colour, and the others."""
-    parts = [grid_range_text(frame)]
+    missed = " on the grid, more between its points" if _missed(frame) else ""
+    parts = [range_text(frame.range) + missed]
     if frame.largest_bend > 0 and frame.whole.word != FLAT:  # not NaN
         bend = f"|H| up to {short(frame.largest_bend)}"
         parts.insert(0, f"{bend}, in colour") if shown == "|H|" else parts.append(bend)

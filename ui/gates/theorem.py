@@ -41,8 +41,9 @@ OTHERS = tuple(name for name, each in theory.COUNTEREXAMPLES.items() if each.poi
 @cached("Measuring the counterexamples …")
 def counterexamples(names: tuple[str, ...], seed: int) -> tuple[theory.MeasuredCounterexample, ...]:
     """Measure ungated models that curve, each with its twin: a third of a second each."""
-    grid = square_grid(GRID_SIZE)
-    return pool.POOL.map(theory.measure_counterexample, [(name, seed, grid) for name in names])
+    return pool.POOL.map(
+        theory.measure_counterexample, [(name, seed, square_grid(GRID_SIZE)) for name in names]
+    )
 
 
 def draw() -> None:
