@@ -123,7 +123,7 @@ def both_bends(
     if weights is None:
         sides = sides[:1] if a + c >= 0 else sides[1:]
     views = [
-        _view(float(np.arctan2(along[1], along[0])) + turn, SADDLE_RISE) @ up.T
+        view_axes(float(np.arctan2(along[1], along[0])) + turn, SADDLE_RISE) @ up.T
         for along, up in sides
         for turn in (0, np.pi)
     ]
@@ -131,10 +131,10 @@ def both_bends(
     seen = seen_areas(points, np.zeros(points.shape[:2], int), eyes)[:, 0]
     if weights is not None:
         seen = seen * _twist(points, eyes)
-    return views[seen.argmax()].T @ _view(*eye)
+    return views[seen.argmax()].T @ view_axes(*eye)
 
 
-def _view(azimuth: float, elevation: float) -> np.ndarray:
+def view_axes(azimuth: float, elevation: float) -> np.ndarray:
     """(3, 3): rows are the directions to the viewer, to the right, and up in the picture."""
     back = np.array([np.cos(azimuth), np.sin(azimuth), 0]) * np.cos(elevation)
     back[2] = np.sin(elevation)

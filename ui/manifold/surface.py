@@ -54,6 +54,7 @@ from ui.drawing.first_view import (
     level,
     scale_share,
     straight_segments,
+    view_axes,
 )
 from ui.manifold import shared
 from ui.manifold.shared import Result, best_total, degenerate, strength_of
@@ -65,8 +66,9 @@ FRAMES = "manifold_strengths"  # of the pair in the browser
 CORNERS = "manifold_corners"  # what a dragged value of the pair in the browser is
 DISTANT = 3.0  # |x|, in units of half the input square's side
 FAR = 8.0  # times as large as the surface, the triangle of the values is not drawn
-FLAT_EYE = -np.pi / 2 + 0.35, np.pi / 3  # a flat surface lies there, along a diagonal
-SMALLEST = 0.5  # a gated surface that is smaller, against the ungated one, is magnified
+FLAT_EYE = np.pi / 2 + 0.35, np.pi / 3  # a flat surface lies there, along a diagonal
+SHAPE = 1.3, 1.0  # of a picture: width and height
+SMALLEST = 0.8  # a gated surface that is smaller, against the ungated one, is magnified
 RIDGE = 0.25  # of a total on `MOST_CURVED` of the area: it is said
 Frames = Sequence[MeasuredInstance]  # of one variant, by strength
 Told = tuple[str, str]  # what is large or bold, and the rest
@@ -90,19 +92,18 @@ def draw(result: Result, colouring: str) -> None:
         (found.variants[0], dial_request, *strengths), colouring, ungated, frames, found.axes
     )
     st.session_state[CORNERS] = ungated.instance, drawn, found.axes
-    told = [
-        [verdict_of(x, refined.get(x.instance), n) for x, n in zip(side, larger, strict=True)]
-        for side, larger in (([ungated], [1.0]), (frames, times))
-    ]
+    told = [[verdict_of(x, refined.get(x.instance)) for x in side] for side in ([ungated], frames)]
     signed = COLOURINGS[colouring].range == "signed"
-    notes = {  # what the colours do not show by themselves
+    hatched = any(np.isnan(x.surface.known[0]).any() for x in (ungated, *frames))
+    legend = (
+        "Green: K > 0 · violet: K < 0 · black line: K = 0" + " · hatched: undetermined" * hatched
+    )
+    legends = {  # what the colours do not show by themselves
         "K = 0 wherever it is known": signed and scale.collapsed,
-        "Green: K > 0 · violet: K < 0 · black line: K = 0 · hatched: undetermined": signed
-        and not scale.collapsed,
+        legend: signed and not scale.collapsed,
         "logarithmic": scale.log,
-        f"asinh scale, linear within ±{common.short(scale.soft or 0)}": scale.soft is not None,
-        common.beyond_text(scale.beyond): scale.beyond > 0,
     }
+    sizes = [f"right surface drawn at {common.rough(x)} times its size" * (x != 1) for x in times]
     chart = "input square" if request.chart == "inputs" else "attention-weight chart"
     draw_finding(*finding(ungated, gated))
     draw_pair(
@@ -118,10 +119,16 @@ def draw(result: Result, colouring: str) -> None:
         ],
         quantity=f"{COLOURINGS[colouring].name} over the {chart}",
         names=("x₁", "x₂") if gated.instance.chart == "inputs" else ("u", "v"),
-        note=" · ".join(note for note, there in notes.items() if there),
+        note=[
+            " · ".join(x for x, there in {**legends, size: size}.items() if there) for size in sizes
+        ],
         on_leave=_on_leave,
     )
     details = [model_text(result), slice_warning(ungated), chart_text(variants), axes_text(result)]
+    if scale.soft is not None:
+        details.append(f"Colours: asinh scale, linear within ±{common.short(scale.soft)}.")
+    if scale.beyond:
+        details.append(f"{common.beyond_text(scale.beyond)}.")
     if gated.instance.covariance is not None:
         details.append(section("manifold", "covariance"))
     st.caption(" ".join(filter(None, details)))
@@ -174,11 +181,11 @@ def pair_of(
     """Return what is drawn, how many times larger at each strength, and the colour scale.
 
     Both lie in one space: the widest extents of the ungated surface are level. Where it is flat,
-    height shows how far the gate lifts the other out of its plane. Where a gated surface is much
-    smaller or larger, each strength is drawn as large as the ungated one. Each stands in the middle
-    of its picture. Where the gate alone curves, each has a view of its own: the flat surface lies
-    there as a sheet with straight lines, the other is turned until its bends are seen. Elsewhere
-    both are seen from half-way up: lower, the near bend of a saddle hides the far one.
+    height shows how far the gate lifts the other out of its plane. Where a gated surface is seen
+    much smaller or larger, each strength is drawn as large as the ungated one. Each stands in the
+    middle of its picture. Where the gate alone curves, each has a view of its own: the flat surface
+    lies there as a sheet with straight lines, the other is turned until its bends are seen.
+    Elsewhere both are seen from half-way up: lower, the near bend of a saddle hides the far one.
     Colours come from no gate and the strongest one; ``key`` names the variants.
     """
     quantity = COLOURINGS[colouring]
@@ -198,18 +205,19 @@ def pair_of(
     else:
         eye = best_eye([flat, drawn[1][-1]], rises=RISES[1:2], crossing=True)
     drawn[1] = drawn[1] @ own_turn
-    own, *sizes = (_diagonal(x) for x in (drawn[0][0], *drawn[1]))
+    across = view_axes(*eye)[1:].T / SHAPE
+    own, *sizes = (_size(x @ across) for x in (drawn[0][0], *drawn[1]))
     times, corners = [1.0] * len(sizes), shared.averaged(_ungated)
     if not all(SMALLEST * own <= size <= own / SMALLEST for size in sizes):
         times = [float(f"{own / size:.2g}") if own * size else 1.0 for size in sizes]
     middles = [(x.min((1, 2), keepdims=True) + x.max((1, 2), keepdims=True)) / 2 for x in drawn]
     centres = middles[1] - middles[0]
-    drawn[1] = (drawn[1] - centres) * np.reshape(times, (-1, 1, 1, 1))
+    drawn[1] = (drawn[1] - middles[1]) * np.reshape(times, (-1, 1, 1, 1)) + middles[0]
     sides = []
     for index, (frames, points) in enumerate(zip(both, drawn, strict=True)):
         turned, centre = (turn @ own_turn, centres[:, 0]) if index else (turn, 0.0)
         plane = None if corners is None else _in_space(corners, _axes)
-        shown = plane is not None and _diagonal(plane) < FAR * own
+        shown = plane is not None and _size(plane) < FAR * _size(drawn[0][0])
         shown = shown and (index == 0 or set(times) == {1.0})
         sides.append(
             Side(
@@ -250,8 +258,8 @@ def _undragged(
     return first, last
 
 
-def _diagonal(points: np.ndarray) -> float:
-    return float(np.linalg.norm(np.ptp(points.reshape(-1, 3), 0)))
+def _size(points: np.ndarray) -> float:
+    return float(np.ptp(points.reshape(-1, points.shape[-1]), 0).max())
 
 
 def _gate(variant: MeasuredInstance) -> bool:
@@ -294,9 +302,7 @@ def _word(variant: MeasuredInstance) -> str:
     return UNKNOWN if degenerate(variant) else variant.verdict.word
 
 
-def verdict_of(
-    variant: MeasuredInstance, refined: SurfaceIntegrals | None, larger: float = 1.0
-) -> Told:
+def verdict_of(variant: MeasuredInstance, refined: SurfaceIntegrals | None) -> Told:
     """Return the word and the total curvature over a surface, and the line below them."""
     total = best_total(variant, refined)
     text = "being refined …"
@@ -304,9 +310,9 @@ def verdict_of(
         text = "none" if on_a_line(variant) else UNKNOWN
     elif total is not None:
         text = common.headline_text(total, variant.verdict.without_curvature)
-    parts = (
-        [] if degenerate(variant) else [common.verdict_text(variant.verdict, "the surface's area")]
-    )
+    word = "No surface" if on_a_line(variant) else _word(variant).capitalize()
+    known = common.verdict_text(variant.verdict).removeprefix(f"{word.lower()}, ")  # is above
+    parts = [] if degenerate(variant) else [known]
     if (thin := elongation(variant.surface.values[0])) > NEAR_DEGENERATE:
         times = "more than 1000" if thin > 1e3 else common.rough(thin)
         parts.append(f"nearly degenerate: {times} times as long as broad")
@@ -315,9 +321,6 @@ def verdict_of(
     if total is not None and is_ridge and UNKNOWN not in text:
         on = f"{common.percent(share)} of the total on {common.percent(MOST_CURVED)} of the area"
         parts.append(on if total.converged() else f"{on}, not converged to 10\u00a0%")
-    if larger != 1:
-        parts.append(f"drawn {common.rough(larger)} times larger")
-    word = "No surface" if on_a_line(variant) else _word(variant).capitalize()
     return f"{word} · total curvature {text}", " · ".join(parts)
 
 

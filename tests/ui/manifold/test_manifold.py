@@ -13,9 +13,10 @@ from gating_core.geometry.keys import OneSign
 from tests.ui.held import held_in
 from tests.ui.opening import header, mistakes, notes, open_page, open_settled
 from ui.common.formatting import headline_text, percent, plus_minus
+from ui.drawing.first_view import view_axes
 from ui.manifold import errors, shared
 from ui.manifold.shared import ManifoldRequest, resolve
-from ui.manifold.surface import KEY, dragged, finding, pair_of, point_column, verdict_of
+from ui.manifold.surface import KEY, SHAPE, dragged, finding, pair_of, point_column, verdict_of
 from ui.work.pool import Rank
 
 PAGE = "pages/1_Manifold.py"
@@ -72,14 +73,17 @@ def test_drawn_is_k_as_measured_on_surfaces_in_their_true_proportions(measured):
     np.testing.assert_allclose(np.concatenate(scales), scales[0][0], rtol=1e-6)
 
 
-def test_what_is_flat_lies_level_and_both_stand_in_the_middle():
+def test_what_is_flat_lies_level_and_both_stand_in_the_middle_and_are_seen_as_large():
     found = resolve(ManifoldRequest())
     variants = [measure_instance(x, 31) for x in found.variants]
-    left, right = drawn(found, variants)[0].sides
+    pair, _, _ = drawn(found, variants)
+    left, right = pair.sides
     assert np.abs(left.values[..., 2]).max() < 1e-12
     assert np.abs(left.corners[:, 2]).max() < 1e-12
     middles = [(x.values[-1].min((0, 1)) + x.values[-1].max((0, 1))) / 2 for x in (left, right)]
     np.testing.assert_allclose(*middles, atol=1e-12)
+    seen = [x.values[-1].reshape(-1, 3) @ view_axes(*pair.eye)[1:].T / SHAPE for x in (left, right)]
+    np.testing.assert_allclose(*(np.ptp(x, axis=0).max() for x in seen), rtol=0.05)
 
 
 def test_over_a_surface_stands_the_total_that_the_core_integrates(measured):

@@ -141,15 +141,16 @@ function build(state) {
   find('strength').addEventListener('change', () => show(state, state.frame));
 }
 
-// All of each surface in its first and last frame is in its picture, in the middle; where frames
-// stand in a strip, in all of these. Of classified ones the last frame: what the run came to. They
+// All of each surface in its first, middle and last frame is in its picture, in the middle; where
+// frames stand in a strip, in all of these. Of classified ones the last frame: what the run came to. They
 // share one scale, that of the one which needs most room.
 function aim(state, isFirst) {
   const { header, sides, views } = state;
   const [{ camera, home }] = views;
   const isClassed = header.sides.some(({ classes }) => classes);
-  const ends = header.strip.length ? header.strip : [0, lastFrame(state)];
-  const shown = isClassed ? [lastFrame(state)] : ends;
+  const last = lastFrame(state);
+  const ends = header.strip.length ? header.strip : [0, last >> 1, last];
+  const shown = isClassed ? [last] : ends;
   const distances = sides.map(({ at, moves }, i) => {
     const places = (moves ? shown : [0]).flatMap(frame => {
       const values = at('', frame);

@@ -81,7 +81,7 @@ function linkViews(views) {
   }
 }
 
-const ROUNDS = 4; // of framing: perspective changes with the distance
+const ROUNDS = 8; // of framing: perspective changes with the distance
 const CROP_MARGIN = 1.1; // of a stack's height, for shadows and handles
 const LEAST_TALL = 0.4; // of its greatest height: what is seen edge-on is still turned
 
