@@ -142,8 +142,8 @@ function build(state) {
 }
 
 // All of each surface in its first, middle and last frame is in its picture, in the middle; where
-// frames stand in a strip, in all of these. Of classified ones the last frame: what the run came to. They
-// share one scale, that of the one which needs most room.
+// frames stand in a strip, in all of these. Of classified ones the last frame: what the run came
+// to. They share one scale, that of the one which needs most room.
 function aim(state, isFirst) {
   const { header, sides, views } = state;
   const [{ camera, home }] = views;
