@@ -85,7 +85,7 @@ def table(rows: Sequence[OverviewRow], best: str = "") -> str:
         cost, picture = costs(row, base), interval(row.step_time - 1, 12, 80 / slowest)
         cells += (
             f'<td class="gc-cost" data-gate="{ROWS[row.name]}">{picture}'
-            f"{cost['training']}, weights {cost['weights']}</td>"
+            f"{cost['training']}, weights\u00a0{cost['weights']}</td>"
         )
         note, kind = ("<small>advised</small>", "gc-advised") if row.name == best else ("", "")
         lines.append(f'<tr class="{kind}"><th scope="row">{ROWS[row.name]}{note}</th>{cells}</tr>')
