@@ -142,13 +142,14 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         " its twin’s<extra></extra>",
     }
     heads["marker"] |= {"size": 10, "opacity": 0.75}
-    traces, notes = [heads], []
+    traces, notes, ends = [heads], [], [x.min(), x.max(), 1.0]
     if mean is not None:
         value, low, high = (1 / y for y in (mean.mean.value, mean.mean.high, mean.mean.low))
         reach = {"type": "data", "array": [high - value], "arrayminus": [value - low]}
         whole = c.line("mean, 95 %", [value], [layers + 1.2], colour=c.GREY, mode="markers")
         whole["marker"] |= {"size": 14, "symbol": "diamond"}
         traces.append(whole | {"error_x": reach | {"thickness": 2, "width": 6, "color": c.GREY}})
+        ends += [low, high]
         about = f"mean {percent(value)} ({100 * low:.0f} to {percent(high)})"
         notes = [{"x": math.log10(low), "y": layers + 1.2, "text": about, "xanchor": "right",
                   "xshift": -8, "showarrow": False, "font": {"size": 14}}]  # fmt: skip
@@ -159,7 +160,12 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         "click a dot to see that head",
         height=CHART_PIXELS,
         margin={"l": 56, "r": 8, "t": 52, "b": 44},
-        x_axis=c.log_axis() | c.ticks(SHARES, [f"{100 * x:g}" for x in SHARES]) | {"tickangle": 0},
+        x_axis=c.log_axis()
+        | c.ticks(SHARES, [f"{100 * x:g}" for x in SHARES])
+        | {
+            "tickangle": 0,
+            "range": [np.log10(np.nanmin(ends)) - 0.12, np.log10(np.nanmax(ends)) + 0.12],
+        },
         y_axis={"range": [layers + 1.8, 0.3], "zeroline": False, "showgrid": False}
         | c.ticks([*range(1, layers + 1)], names),
         showlegend=False,
