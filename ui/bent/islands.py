@@ -82,7 +82,12 @@ def draw_example(name: str, key: str, turned: int = 0, hold: bool = False) -> Is
     flat = name == "flat torus"
     first = first_plane(name)
     plane = link_value("island_plane", parse_plane, first, "the first plane")
-    turn = link_value("island_turn", parse_turn, turned, "no turn")
+    turn = link_value(
+        "island_turn",
+        lambda text: int(x) if (x := parse_number(text)) is not None and is_turn(x) else None,
+        turned,
+        "no turn",
+    )
     scale = scale_of("curvature", [sampled(name).gaussian])
     draw_islands(
         scene_of(name),
@@ -160,9 +165,3 @@ def _to_link(plane: Plane, turn: int, first: Plane, turned: int) -> None:
         island_turn="" if turn == turned else str(turn),
         island_plane="" if text == ",".join(f"{x:.6g}" for x in first) else text,
     )
-
-
-def parse_turn(text: str) -> int | None:
-    """Return degrees of "30"; ``None`` for what is no turn of the shadow."""
-    degrees = parse_number(text)
-    return int(degrees) if degrees is not None and is_turn(degrees) else None

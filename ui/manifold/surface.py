@@ -207,16 +207,18 @@ def pair_of(
     drawn[1] = drawn[1] @ own_turn
     across = view_axes(*eye)[1:].T / SHAPE
     own, *sizes = (_size(x @ across) for x in (drawn[0][0], *drawn[1]))
-    times, corners = [1.0] * len(sizes), shared.averaged(_ungated)
+    times = [1.0] * len(sizes)
     if not all(SMALLEST * own <= size <= own / SMALLEST for size in sizes):
         times = [float(f"{own / size:.2g}") if own * size else 1.0 for size in sizes]
     middles = [(x.min((1, 2), keepdims=True) + x.max((1, 2), keepdims=True)) / 2 for x in drawn]
     centres = middles[1] - middles[0]
     drawn[1] = (drawn[1] - middles[1]) * np.reshape(times, (-1, 1, 1, 1)) + middles[0]
+    if (plane := shared.averaged(_ungated)) is not None:
+        plane = _axes.project(plane)
+        plane = np.pad(plane, [(0, 0), (0, 3 - plane.shape[-1])])
     sides = []
     for index, (frames, points) in enumerate(zip(both, drawn, strict=True)):
         turned, centre = (turn @ own_turn, centres[:, 0]) if index else (turn, 0.0)
-        plane = None if corners is None else _in_space(corners, _axes)
         shown = plane is not None and _size(plane) < FAR * _size(drawn[0][0])
         shown = shown and (index == 0 or set(times) == {1.0})
         sides.append(
@@ -264,11 +266,6 @@ def _size(points: np.ndarray) -> float:
 
 def _gate(variant: MeasuredInstance) -> bool:
     return variant.instance.config.gate is not None
-
-
-def _in_space(corners: np.ndarray, axes: Axes) -> np.ndarray:
-    points = axes.project(corners)
-    return np.pad(points, [(0, 0), (0, 3 - points.shape[-1])])
 
 
 # --- Sentences ------------------------------------------------------------------------------------
