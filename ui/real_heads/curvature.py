@@ -153,7 +153,6 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         about = f"mean {percent(value)} ({100 * low:.0f} to {percent(high)})"
         notes = [{"x": math.log10(low), "y": layers + 1.2, "text": about, "xanchor": "right",
                   "xshift": -8, "showarrow": False, "font": {"size": 14}}]  # fmt: skip
-    names = [f"layer {row}" for row in range(1, layers + 1)]
     figure = c.chart(
         "Each head’s total |K|, % of its twin’s",
         traces,
@@ -167,7 +166,7 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
             "range": [np.log10(np.nanmin(ends)) - 0.12, np.log10(np.nanmax(ends)) + 0.12],
         },
         y_axis={"range": [layers + 1.8, 0.3], "zeroline": False, "showgrid": False}
-        | c.ticks([*range(1, layers + 1)], names),
+        | c.ticks(range(1, layers + 1), [f"layer {row}" for row in range(1, layers + 1)]),
         showlegend=False,
         annotations=notes,
     )
