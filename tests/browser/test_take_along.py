@@ -15,7 +15,7 @@ from .visiting import open_page, settle, visit
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 POPOVER = "[data-testid=stPopoverBody]"
-NAME = "circle_sigmoid_seed35_lambda0.50"
+NAME = "circle_sigmoid_seed33_lambda0.50"
 MOST_BYTES = 1e6  # of a page that turns
 VIEW = "document.querySelector('#figure canvas').gcView"
 

@@ -15,6 +15,7 @@ PICTURE = 32  # pixels each way of the image in which visible area is counted
 POINT_BITS, DEPTH_BITS = 12, 20  # of a sort key, for the number and the depth of a point
 UPRIGHT = np.array([0.0, 0.0, 1.0])
 OVER, ASIDE = 0.47, 0.17  # radians: over a plane; straight on, a dome looks flat
+UPRIGHT_TILT = 0.15  # radians: what is steeper, no camera can look down on so far
 STEEPEST = 1.5  # radians: of the camera, as `ui/components/surface/view.js` has it
 SADDLE_RISE = np.radians(30)  # above, bends look flat; below, the near one hides the far one
 NO_SEGMENTS = np.zeros((1, 1, 2, 3))  # of one frame
@@ -146,9 +147,11 @@ def eye_over(plane: np.ndarray) -> tuple[float, float]:
     """Return the eye past the zenith that looks down a little on a ``plane`` (a, b, c, ...).
 
     It sees a ring in the plane as an ellipse, what is beyond it as a hill, a level surface broadly.
+    An upright plane is seen from below, as much aslant.
     """
     x, y, z = plane[:3] * (-1 if plane[2] < 0 else 1)
-    past = np.pi / 2 + OVER - np.arctan2(z, np.hypot(x, y))
+    tilt = np.arctan2(z, np.hypot(x, y))
+    past = np.pi / 2 - tilt + (OVER if tilt > UPRIGHT_TILT else -OVER)
     return float(np.arctan2(-y, -x)) + ASIDE, float(min(past, STEEPEST))
 
 

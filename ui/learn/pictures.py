@@ -103,6 +103,7 @@ def _draw_keys(state: State) -> None:
         model,
         first,
         hold=not state.committed,
+        alone=True,
         elevations=ELEVATIONS.get(state.lesson.name),
     )
 

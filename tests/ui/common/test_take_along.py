@@ -64,7 +64,7 @@ def rows(text):
 def test_the_data_of_the_landing_page_are_those_of_its_charts_and_of_its_surface(taken):
     app, files = taken(strength="0.5", picture="two models")
     name, make = files["Data (CSV, zipped)"]
-    assert name == "circle_sigmoid_seed35_lambda0.50.zip"
+    assert name == "circle_sigmoid_seed33_lambda0.50.zip"
     data = unzipped(make)
     about = json.loads(data["about.json"])
     assert about["page"] == "Flat or curved?"
@@ -76,7 +76,7 @@ def test_the_data_of_the_landing_page_are_those_of_its_charts_and_of_its_surface
     assert about["date"].endswith("Z")
     strengths = rows(data["strengths.csv"])
     result = offered(app).surfaces["With gate, λ = 0.50"].make("a line")
-    grid = rows(data["circle_sigmoid_seed35_lambda0.50.csv"])
+    grid = rows(data["circle_sigmoid_seed33_lambda0.50.csv"])
     assert {"error of K", "|H|", "gate 1", "probability of class 1"} < {*result.fields}
     weights = [result.fields[f"weight {i} of head 1"] for i in (1, 2, 3)]
     np.testing.assert_allclose(sum(weights), 1)

@@ -44,6 +44,7 @@ def keys(
     first: FourKeys,
     on_move: Callable[[FourKeys], None],
     hold: bool = False,
+    alone: bool = False,
     elevations: tuple[float, float] | None = None,
 ) -> None:
     """Draw the plane of the keys and the surface of ``model``; ``mode`` is one of `MODES`.
@@ -51,6 +52,8 @@ def keys(
     In the mode "none" the fourth slot is left out. In "sink" its key and value are the origin, and
     its bias is the sink logit. A button goes back to ``first``. When the visitor lets go,
     ``on_move`` gets the new model, once: it must store what it needs.
+
+    Unless it stands ``alone``, the surface of the other sign is beside it.
 
     With ``hold`` the picture is shown and says nothing; the first call without it moves keys,
     biases and values to those of its ``model``. ``elevations`` are those of the camera, in radians,
@@ -64,6 +67,7 @@ def keys(
             "model": asdict(model),
             "first": asdict(first),
             "hold": hold,
+            "alone": alone,
             "elevations": elevations,
             "heard": wire.heard(key),
         },

@@ -1,7 +1,7 @@
 // Which keys curve? Four keys to drag; the surface is computed and painted here while they move.
 //
 // Python sends { mode: none | key | sink, model: { keys, biases, values, at, cut }, first: a
-// model, hold, elevations, heard } and receives "moved" with { keys, biases, values, at, cut,
+// model, hold, alone, elevations, heard } and receives "moved" with { keys, biases, values, at, cut,
 // serial } when the visitor lets go. `cut` is a plane [a, b, c, d], or null.
 
 const MODES = { none: 3, key: 4, sink: 4 };
@@ -21,6 +21,7 @@ export default function (component) {
   if (!isOurs(state) && !isReleased) adopt(state, data.model);
   const others = state.mode !== data.mode;
   Object.assign(state, { first: data.first, mode: data.mode });
+  state.alone = data.alone;
   if (!state.view) build(state, data.elevations?.[data.hold ? 0 : 1]);
   if (others) aim(state);
   if (data.hold !== Boolean(state.held)) hold(state, data.hold);

@@ -85,7 +85,7 @@ const fit = state => {
 function drawOther(state, verdict) {
   const moving = movingKey(state);
   if (!state.handling || state.across?.moving !== moving) {
-    const isHidden = state.held || !verdict.sign || isFixed(state, moving);
+    const isHidden = state.held || state.alone || !verdict.sign || isFixed(state, moving);
     const keys = isHidden ? null : keysAcross(keysOf(state), moving);
     state.across = keys && { moving, place: keys[moving] };
   }
