@@ -1,10 +1,10 @@
 """Colours, one meaning each, told apart with every colour deficiency and on both themes.
 
-Blue and orange are classes; green and violet are signs, of curvature first; grey and magenta are
-the two variants compared; the brand is none of these. The neutral colour in the middle of a
-diverging scale is a grey that stands out from white and from black paper. Colour is never the only
-channel: contours, symbols and signs go with it. Scripts and style sheets get these colours from
-here (`css_variables`); Streamlit's own theme, in ``.streamlit/config.toml``, repeats `BRAND`.
+Blue and orange are classes; green and violet are the signs of curvature; grey and magenta are the
+two variants compared; the brand is none of these. The neutral colour in the middle of a diverging
+scale is a grey that stands out from white and from black paper. Colour is never the only channel:
+contours, symbols and signs go with it. Scripts and style sheets get these colours from here
+(`css_variables`); Streamlit's own theme, in ``.streamlit/config.toml``, repeats `BRAND`.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def choose_head(places: Sequence[DeltaGenerator], size: tuple[int, ...], prefix:
 
 def linked_head(size: tuple[int, int]) -> Head | None:
     """Return the head of the link; ``size``: (L, H)."""
-    return link_value("heads_head", partial(parse_head, size=size), None, "the first one")
+    return link_value("heads_head", partial(parse_head, size=size), None, "the one shown first")
 
 
 def parse_head(text: str, size: tuple[int, int]) -> Head | None:

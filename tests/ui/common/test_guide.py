@@ -1,8 +1,11 @@
 """Does the page of texts name every topic, and does each picture lead to what it shows?"""
 
+import json
+
 import pytest
 from PIL import Image
 
+from gating_core.assets import ASSETS
 from tests.ui.opening import mistakes, open_page
 from ui.common.bar import EXPLORE, PAGES
 from ui.common.guide import LIMITS, PICTURES, SHADES, TOPICS
@@ -39,6 +42,8 @@ def test_the_page_of_limits_leads_with_the_strongest_and_has_a_card_for_each():
     finding, *texts = [x.value for x in app.markdown]
     assert finding == section("limits", "finding")
     assert texts == [part for name in LIMITS for part in section("limits", name).split("\n\n")]
+    channels = json.loads((ASSETS / "models" / "minilm" / "config.json").read_text())["hidden_size"]
+    assert f"the {channels} of MiniLM" in section("limits", "models")
     assert len(app.get("image")) == len(LIMITS)
 
 
