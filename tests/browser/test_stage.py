@@ -392,6 +392,6 @@ def test_a_finger_moves_the_plane_and_scrolls_beside_it_on_a_dark_phone(browser,
         move_fingers(page, ((x, y), (x - 10, y + 5)), ((x + 30, y), (x + 40, y - 5)))
         assert page.evaluate(distance) == pytest.approx(first * 30 / np.hypot(50, 10), rel=0.02)
         assert page.evaluate(SCROLLED) == 0
-        edge = box["x"] + 20, box["y"] + box["height"] - 20
+        edge = box["x"] + box["width"] - 20, box["y"] + box["height"] - 20  # no knob is there
         swipe(page, edge, (edge[0], edge[1] - 150))
         page.wait_for_function(f"{SCROLLED} > 50")

@@ -36,6 +36,7 @@ from gating_core.geometry import (
     measure_surface,
     square_grid,
 )
+from ui.drawing.first_view import eye_over
 
 PAIR_POINTS = 200  # training points that are drawn
 NO_GATE = STRENGTHS.index(0.0)
@@ -157,6 +158,7 @@ class Stage:
     corners: np.ndarray  # (n, 3): the value vectors
     seed: int
     axis: np.ndarray  # (R,): rows and columns of the grid
+    eye: tuple[float, float]  # azimuth and elevation of the first view
 
     def plane(self, strength: float) -> np.ndarray:
         """Return the plane (4,) fitted at the nearest of `STRENGTHS`."""
@@ -208,6 +210,7 @@ def measure_stage(run: TrainedRun, sweep: StrengthSweep, grid: Grid) -> Stage:
         corners=(corners - origin) @ basis / size,
         seed=run.setting.seeds[member],
         axis=grid.axis.numpy(),
+        eye=eye_over(planes[-1]),
     )
 
 

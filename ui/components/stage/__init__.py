@@ -14,7 +14,6 @@ import numpy as np
 from ui.components import wire
 from ui.components.source import declare
 from ui.drawing import palette
-from ui.drawing.first_view import eye_over
 
 UNIT = 1e-3  # by which a normal may differ from length 1
 FARTHEST = 10.0  # of a plane from the origin
@@ -37,8 +36,8 @@ def stage(
 
     A scene has, for F surfaces, T fitted planes, R x R grid points and P test points, ``strengths``
     (F,), ``surfaces`` (F, R, R, 3), ``test_values`` (F, P, 3), ``test_points`` (P, 2),
-    ``test_labels`` (P,), ``planes`` (T, 4) at T even strengths from 0 to 1, ``corners`` (3, 3);
-    between two strengths outputs change linearly.
+    ``test_labels`` (P,), ``planes`` (T, 4) at T even strengths from 0 to 1, ``corners`` (3, 3),
+    and an ``eye``, azimuth and elevation; between two strengths outputs change linearly.
 
     ``flat`` says that the surface at strength 0 is, by proof. With ``ask`` a visitor who comes for
     the first time is asked before anything is shown. With ``hold`` nothing but the flat surface is
@@ -66,7 +65,7 @@ def stage(
         "colours": palette.CLASS_COLOURS[:2],
         "pointColours": palette.POINT_COLOURS[:2],
         "flat": flat,
-        "eye": eye_over(scene.planes[-1]),
+        "eye": scene.eye,
         "ask": ask,
         "hold": hold,
     }

@@ -8,7 +8,7 @@ const FALL_SECONDS = 1.5;
 // seen from above, and they are asked, with the ring in a still picture beside it.
 function open(state) {
   Object.assign(state, { strength: 1, opening: true });
-  const { view, frames: [, near] } = state;
+  const { view, frames } = state;
   const above = aboveFlat(state);
   drawStage(state);
   state.root.classList.add('gc-stage-opening');
@@ -20,7 +20,7 @@ function open(state) {
     state.strength = 1 - fallen;
     if (share === 1) ask(state);
     if (fallen > 0) drawStage(state);
-    moveCamera(view.camera, near, above, fallen);
+    moveCamera(view.camera, frames.at(-1), above, fallen);
     if (share === 1) paintView(view); // now: the question is of what is seen
   });
 }

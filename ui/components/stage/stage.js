@@ -7,6 +7,7 @@
 
 const CELLS = 10;
 const DRAWN = 200; // test points at most; all of them count
+const AIMED = [0, 0.25, 0.5, 0.75, 1];
 const FILLED = 0.92; // of the picture
 const NAME_GAP = 13; // pixels from a corner to its name
 const LARGEST_DOT = 10; // pixels; smaller in a narrow picture
@@ -97,19 +98,21 @@ function build(state) {
   redrawOnResize(state.find('square'), () => drawStage(state));
 }
 
-// In the picture are the triangle and the plane that fits without a gate, with the full gate the
-// surface and the plane that fits there.
+// At each of `AIMED` strengths the camera has the surface and the fitted plane in the picture, without
+// a gate also the triangle.
 function aim(state) {
   const { view, corners, header: { eye: [azimuth, elevation] } } = state;
   Object.assign(view.camera, { azimuth, elevation });
   const listed = all => Array.from({ length: all.length / 3 }, (_, i) => vertexOf(all, i));
-  const [flat, ring] = [0, 1].map(strength => {
+  const seen = AIMED.map(strength => {
     const at = { ...state, strength };
     const places = surfaceAt(at);
     return [...listed(places), ...sheetCorners(fittedAt(at, middleOf(places)))];
   });
-  state.frames = [[...listed(corners), ...flat, ...ring], ring].map((all, near) => {
-    view.frame(all, FILLED, near ? null : view.canvas.parentElement);
+  seen[0].push(...listed(corners));
+  view.frame(seen.flat(), FILLED, view.canvas.parentElement); // which gets its height
+  state.frames = seen.map(places => {
+    view.frame(places, FILLED);
     return { ...view.camera };
   });
 }
@@ -132,7 +135,9 @@ function placeNames({ view: { scene, canvas, project }, find, corners }) {
 // The camera comes nearer while the surface leaves its triangle, until it is turned.
 function follow({ view, frames, strength }) {
   const wasHome = isHome(view);
-  moveCamera(view.home, ...frames, strength);
+  const place = strength * (AIMED.length - 1);
+  const before = Math.min(Math.floor(place), AIMED.length - 2);
+  moveCamera(view.home, frames[before], frames[before + 1], place - before);
   if (wasHome) Object.assign(view.camera, view.home);
 }
 
