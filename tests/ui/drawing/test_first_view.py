@@ -62,7 +62,7 @@ def test_a_saddle_is_seen_from_between_its_bends():
     assert abs(np.sin(2 * azimuth)) > 0.8
 
 
-@given(st.integers(0, 99), st.floats(0.2, 1.0))
+@given(st.integers(0, 99), st.floats(0.2, 0.99))  # at 1 both bends rise as much
 def test_a_saddle_is_turned_until_its_rising_ends_stand_left_and_right(seed, falls):
     saddle = np.stack([U, V, (U**2 - falls * V**2) / 2], -1)
     turned = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]

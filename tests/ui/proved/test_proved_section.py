@@ -193,9 +193,9 @@ def test_the_landing_page_proves_the_gated_model_at_its_strength():
     assert not app.exception
     assert not app.error
     text = said(app, "With its gate at λ = 1.00")
-    assert "K > 0 on at least 38.5" in text
-    assert "is at most 180, proved" in text
-    assert text.endswith("The estimate is 4.31 ± 0.11, which agrees.")
+    assert "K > 0 on at least 67.6" in text
+    assert "is between 4.4849 and 4.4916, proved" in text
+    assert text.endswith("The estimate is 4.4879 ± 0.0025, which agrees.")
     assert "run = load_preset('circle')" in app.code[0].value
     flat = open_page(strength="0", **link)
     assert "K = 0 on the whole chart, proved: " in said(flat, "With its gate at λ = 0.00")
