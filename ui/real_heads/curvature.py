@@ -71,7 +71,9 @@ def measure_here(title: str, special: bool, shown: Head, seed: int) -> WithTwin:
 def picture(title: str, special: bool, shown: Head, seed: int) -> Pair:
     """Return both surfaces as they are drawn."""
     result = measured(title, special, shown, seed)
-    return pair_of({head_name(shown): result.own, "Its random twin": result.twin})
+    return pair_of(
+        {head_name(shown): result.own, f"A random twin, 1 of {len(TWIN_SEEDS)}": result.twin}
+    )
 
 
 def draw() -> None:
@@ -130,7 +132,7 @@ def typical_seed(found: Arrays, head: Head) -> int:
 
 
 def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
-    """Draw the curvature of every head over its twin's, by layer, and the mean; ring one head."""
+    """Draw the curvature of every head over its twins' mean, by layer, and the mean; ring one head."""
     ratios, mean = found["total"] / over_seeds(found, "sharp"), twin_ratio(found, "sharp")
     layers = len(ratios)
     rows, columns = (index.ravel() + 1 for index in np.indices(ratios.shape))
@@ -139,7 +141,7 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         # A click brings no row of a packed array.
         "customdata": np.stack([rows, columns, 100 * x], -1).tolist(),
         "hovertemplate": "layer %{customdata[0]}, head %{customdata[1]}: %{customdata[2]:.0f} % of"
-        " its twin’s<extra></extra>",
+        " its twins’ mean<extra></extra>",
     }
     heads["marker"] |= {"size": 10, "opacity": 0.75}
     traces, notes, ends = [heads], [], [x.min(), x.max(), 1.0]
@@ -154,7 +156,7 @@ def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
         notes = [{"x": math.log10(low), "y": layers + 1.2, "text": about, "xanchor": "right",
                   "xshift": -8, "showarrow": False, "font": {"size": 14}}]  # fmt: skip
     figure = c.chart(
-        "Each head’s total |K|, % of its twin’s",
+        "Heads’ total |K|, % of twins’ mean",
         traces,
         "click a dot to see that head",
         height=CHART_PIXELS,
@@ -248,7 +250,7 @@ def answer(found: Arrays) -> str:
 
 
 def share_sentence(found: Arrays) -> str:
-    """Say what share of its twin's total curvature a head has, with an interval."""
+    """Say what share of its twins' total curvature a head has, with an interval."""
     twins = twin_ratio(found, "sharp")
     if twins is None:
         return ""
@@ -257,8 +259,8 @@ def share_sentence(found: Arrays) -> str:
         f" (95\u00a0% interval over {len(twins.layers)} layers: {100 / ratio.high:.0f} to"
         f" {percent(1 / ratio.low)})")  # fmt: skip
     return (
-        f"A head of all-MiniLM-L6-v2 has **{percent(1 / ratio.value)}**{interval} of its twin’s"
-        " total curvature. The twin has random queries and keys, equal entropy."
+        f"A head of all-MiniLM-L6-v2 has **{percent(1 / ratio.value)}**{interval} of the"
+        f" total curvature of its {len(TWIN_SEEDS)} twins: random queries and keys, equal entropy."
     )
 
 
