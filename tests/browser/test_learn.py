@@ -97,7 +97,9 @@ def test_the_gate_opens_once_the_guess_is_committed_on_a_dark_phone(browser, ser
         page.wait_for_function(f"{STAGE}.strength === 1 && !{STAGE}.playing")
         settle(page)
         assert (
-            page.locator(".gc-stage-sentence").inner_text().startswith("Gate on. The plane cuts a")
+            page.locator(".gc-stage-sentence")
+            .inner_text()
+            .startswith("Gate on: curved. The plane cuts a")
         )
         verdict = page.get_by_text(f"Right: {lessons()['multiply'].choices[2]}").bounding_box()
         assert verdict["y"] + verdict["height"] < 664  # above the bars of a phone's browser

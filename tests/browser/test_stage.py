@@ -37,7 +37,7 @@ SAID = """(look => look(look))(look => {
 })"""
 NEW = "localStorage.removeItem('gc-stage-asked')"  # as if the visitor had never been here
 RING = (
-    "Gate on. The plane cuts a closed ring."
+    "Gate on: curved. The plane cuts a closed ring."
     " The fitted plane classifies 94.0 % of 1,000 test points correctly"
 )
 SENTENCE, LAMBDA = ".gc-stage-sentence", ".gc-stage-lambda"

@@ -50,10 +50,12 @@ def draw_numbers(result: Result) -> None:
 
 def draw_surface(result: Result, key: str, *, ask: bool = False, hold: bool = False) -> None:
     """Draw the surface with the plane of the link; see `ui.components.stage.stage`."""
+    surface = result.pair.right.surface
     stage(
         stage_of(result.run.setting, result.run, result.sweep),
         key=key,
-        flat=bool(result.pair.right.surface.proof[0]),
+        flat=bool(surface.proof[0]),
+        curved=bool((abs(surface.gaussian[-1]) > surface.gaussian_error[-1]).any()),
         strength=STRENGTHS[result.frame],
         plane=linked_plane(),
         on_leave=_on_leave,

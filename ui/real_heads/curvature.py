@@ -132,7 +132,7 @@ def typical_seed(found: Arrays, head: Head) -> int:
 
 
 def ratio_chart(found: Arrays, shown: Head) -> go.Figure:
-    """Draw the curvature of every head over its twins' mean, by layer, and the mean; ring one head."""
+    """Draw each head's curvature over that of its twins, by layer, and the mean; ring one head."""
     ratios, mean = found["total"] / over_seeds(found, "sharp"), twin_ratio(found, "sharp")
     layers = len(ratios)
     rows, columns = (index.ravel() + 1 for index in np.indices(ratios.shape))

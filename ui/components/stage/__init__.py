@@ -26,6 +26,7 @@ def stage(
     *,
     key: str,
     flat: bool,
+    curved: bool,
     strength: float,
     plane: Plane | None,
     on_leave: Callable[[float, Plane | None], None],
@@ -39,10 +40,11 @@ def stage(
     ``test_labels`` (P,), ``planes`` (T, 4) at T even strengths from 0 to 1, ``corners`` (3, 3),
     and an ``eye``, azimuth and elevation; between two strengths outputs change linearly.
 
-    ``flat`` says that the surface at strength 0 is, by proof. With ``ask`` a visitor who comes for
-    the first time is asked before anything is shown. With ``hold`` nothing but the flat surface is
-    shown, until a call without it opens the gate. When the visitor lets go, ``on_leave`` gets
-    strength and plane, once: it must store them.
+    ``flat`` says that the surface at strength 0 is, by proof, ``curved`` that the one at strength 1
+    is, established at a sample point. With ``ask`` a visitor who comes for the first time is asked
+    before anything is shown. With ``hold`` nothing but the flat surface is shown, until a call
+    without it opens the gate. When the visitor lets go, ``on_leave`` gets strength and plane, once:
+    it must store them.
     """
 
     def arrays() -> dict[str, np.ndarray]:
@@ -65,6 +67,7 @@ def stage(
         "colours": palette.CLASS_COLOURS[:2],
         "pointColours": palette.POINT_COLOURS[:2],
         "flat": flat,
+        "curved": curved,
         "eye": scene.eye,
         "ask": ask,
         "hold": hold,

@@ -2,7 +2,7 @@
 // it.
 //
 // Python sends a header { source, arrays, strengths, strength, plane, eye, colours, pointColours,
-// flat, ask, hold, heard } and receives "left" with { strength, plane: [a, b, c, d] or null, serial }
+// flat, curved, ask, hold, heard } and receives "left" with { strength, plane: [a, b, c, d] or null, serial }
 // when the visitor lets go.
 
 const CELLS = 10;
@@ -225,7 +225,7 @@ function drawStage(state) {
 function sentenceOf(state, isFlat, field, testField, fittedField) {
   const { strength, size, own, labels, asking } = state;
   if (state.opening && strength < 1) return ['The gate closes.', 'The same surface falls flat.'];
-  const gates = { 0: 'Gate off.', 1: 'Gate on.' };
+  const gates = { 0: 'Gate off.', 1: state.header.curved ? 'Gate on: curved.' : 'Gate on.' };
   const gate = gates[strength] ?? `Gate at λ = ${decimals(strength)}.`;
   if (asking) {
     const rest = 'Every output is an average of three fixed values, the corners.';
