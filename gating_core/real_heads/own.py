@@ -68,7 +68,7 @@ def load_model(folder: str, stamp: tuple[int, ...]) -> tuple[Any, Any]:
     visitor does not learn where the folder is.
     """
     if not (path := Path(folder)).is_dir():
-        raise ValueError(f"there is no folder {path.name}; start the app with that of a model")
+        raise ValueError(f"there is no folder {path.name!r}; start the app with that of a model")
     try:
         from transformers import AutoModel, AutoTokenizer  # an extra, of some seconds
     except ImportError:

@@ -227,9 +227,12 @@ def test_a_first_visitor_is_asked_before_anything_is_shown_and_a_returning_one_i
         for later in (".gc-stage-square", ".st-key-stage_numbers p", ".gc-stage-play"):
             assert not page.locator(later).first.is_visible()
         assert_the_other_state_stands_beside(page, "Gate on: the plane cuts a closed ring")
-        spots, size = page.evaluate(TRIANGLE)
-        assert np.min(spots) > 0
-        assert (np.max(spots, 0) < size).all()
+        for size in ({"width": 1000, "height": 900}, window["viewport"]):
+            spots, canvas = page.evaluate(TRIANGLE)
+            assert np.min(spots) > 0
+            assert (np.max(spots, 0) < canvas).all()
+            page.set_viewport_size(size)
+            settle(page)
         assert page.locator(".gc-stage-name:visible").all_text_contents() == ["v₁", "v₂", "v₃"]
         assert page.locator(".gc-plane-knob:visible").count() == 0
         assert text(page, SENTENCE).startswith("Gate off. The surface is flat.")

@@ -388,7 +388,7 @@ def test_what_cannot_be_loaded_or_measured_is_a_sentence(named, monkeypatch):
     app = open_settled(PAGE, heads_tab="Your own model")
     assert not app.exception
     (error,) = [x.value for x in app.error]
-    assert "there is no folder none" in error
+    assert "there is no folder 'none'" in error
     assert str(named.parent) not in error
 
 

@@ -64,6 +64,9 @@ function ask(state) {
   state.asking = true;
   state.root.classList.add('gc-stage-asking');
   showQuestion(state, true);
+  redrawOnResize(state.view.canvas, () => { // as Present mode does
+    if (state.asking) Object.assign(state.view.camera, aboveFlat(state));
+  });
   const why = 'a plane meets a flat surface in a straight line.'
     + ' Once the gate opens, it is flat no more.';
   const answers = { yes: `Not this one: ${why}`, no: `Right: ${why}`, show: '' };
