@@ -21,7 +21,7 @@ from gating_core.lm.measurements import (
     load_times,
 )
 from gating_core.lm.model import LanguageModel, ModelConfig
-from gating_core.lm.resampling import LEVEL, PairedDifference, family_p, loss_difference
+from gating_core.lm.resampling import PairedDifference, loss_difference, widened
 from gating_core.lm.shipped import MODELS, SEEDS
 from gating_core.training import MeanInterval, mean_interval
 
@@ -115,14 +115,7 @@ def differences(models: Sequence[Arrays], base: Sequence[Arrays]) -> dict[str, P
     return found
 
 
-def significant(rows: Sequence[OverviewRow], name: str) -> dict[str, int]:
-    """Return the sign of each difference called ``name`` by row; 0 where it is not significant.
-
-    By Holm's p over all ``rows`` that are compared.
-    """
+def compared(rows: Sequence[OverviewRow], name: str) -> dict[str, PairedDifference]:
+    """Return each difference called ``name`` by row, `widened` for all ``rows`` that have one."""
     found = {row.name: row.changes[name] for row in rows if name in row.changes}
-    adjusted = family_p([*found.values()])
-    return {
-        row: int(np.sign(of.mean)) if p < LEVEL else 0
-        for (row, of), p in zip(found.items(), adjusted, strict=True)
-    }
+    return dict(zip(found, widened([*found.values()]), strict=True))

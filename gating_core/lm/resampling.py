@@ -6,7 +6,7 @@ Shapes: N texts, R resamples, S seeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -82,6 +82,24 @@ class PairedDifference:
 def family_p(differences: Sequence[PairedDifference]) -> np.ndarray:
     """(T,): p-values of T differences that are told together, adjusted by Holm."""
     return holm([of.p for of in differences])
+
+
+def widened(differences: Sequence[PairedDifference]) -> list[PairedDifference]:
+    """Return T differences, each with the interval of the level at which Holm's method tests it.
+
+    It lacks 0 where `family_p` is below `LEVEL`, and only there.
+    """
+    from scipy.special import stdtrit  # see `PairedDifference.p`
+
+    p = np.array([of.p for of in differences])
+    # Of those that are significant each leaves one test less; then all are tested at one level.
+    tests = len(p) - np.minimum(p.argsort().argsort(), (holm(p) < LEVEL).sum())
+    freedoms = np.array([len(of.by_seed) - 1 for of in differences])
+    factors = stdtrit(freedoms, 1 - LEVEL / 2 / tests) / stdtrit(freedoms, 1 - LEVEL / 2)
+    return [
+        replace(of, half_width=float(of.half_width * factor))
+        for of, factor in zip(differences, factors, strict=True)
+    ]
 
 
 def paired_difference(

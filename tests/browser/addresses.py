@@ -102,7 +102,8 @@ ADDRESSES: dict[str, Row] = {  # by the page's address
         unfolded="heads_twins=true",
     ),
     "Language_models": Row(
-        ("", "measure=Attention+sinks", "measure=Attention+sinks&lm_sinks_of=language+models",
+        ("", "lm_all=true", "measure=Attention+sinks",
+         "measure=Attention+sinks&lm_sinks_of=language+models",
          "measure=Rank%2C+sparsity%2C+calibration",
          "measure=Block+topology", "measure=Generate&lm_lambda=0.5"),
         ("measure=Attention+sinks&lm_sinks_of=language+models&lm_map_head=2.3&lm_language=Spanish&lm_gate=G1%2C+per+head",

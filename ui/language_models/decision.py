@@ -9,13 +9,15 @@ from typing import NamedTuple
 import streamlit as st
 
 from gating_core.lm.overview import BASE, KEPT, OverviewRow
+from gating_core.lm.resampling import PairedDifference
 from gating_core.lm.shipped import SEEDS
 from ui.common import charts as c
 from ui.common.formatting import figures
 from ui.common.lessons import section
+from ui.common.links import LINK
 from ui.common.page import draw_finding
 from ui.language_models import shared
-from ui.language_models.shared import ROWS, difference_text, listed, signs
+from ui.language_models.shared import ROWS, difference_text, listed, signs, widened
 
 CSS = Path(__file__).with_name("decision.css")
 
@@ -43,6 +45,7 @@ COLUMNS = {
         "the first token gets {} points less attention"),
     "rank": Column("Effective rank", "", 1, 1),
 }  # fmt: skip
+DECIDING = ["added", "loss"]  # what is drawn first, large, beside the training time
 
 
 def draw() -> None:
@@ -52,9 +55,11 @@ def draw() -> None:
     draw_finding(says, lead=lead)
     charts = c.Charts("decision")
     st.html(CSS)
-    st.html(
-        '<div class="gc-gates" tabindex="0" role="region" aria-label="Gates">'
-        f"{table(rows, best)}</div>"
+    drawn = st.container()
+    every = st.toggle("All columns", key="lm_all", **LINK)
+    drawn.html(
+        f'<div class="gc-gates {"" if every else "gc-large"}" tabindex="0" role="region"'
+        f' aria-label="Gates">{table(rows, [*COLUMNS] if every else DECIDING, best)}</div>'
     )
     charts.tables["gates"] = columns(rows)
     for name in ("key", "published"):
@@ -62,26 +67,28 @@ def draw() -> None:
     charts.draw_footer(section("language_models", "decision"))
 
 
-def table(rows: Sequence[OverviewRow], best: str = "") -> str:
-    """Return the table of gates as HTML: differences from no gate, each with its interval.
+def table(rows: Sequence[OverviewRow], names: Sequence[str], best: str = "") -> str:
+    """Return the table of gates as HTML: differences called ``names`` from no gate, intervals.
 
     The row of the ``best`` gate, which is advised, is marked.
     """
     base, gates = split(rows)
+    changes = {name: widened(rows, name) for name in names}
     heads = "".join(
-        f'<th scope="col">{column.heading}<em>no gate {shown(base, name)}</em>'
-        f"<small>{'lower is better' if column.goal else 'neither better nor worse'}</small></th>"
-        for name, column in COLUMNS.items()
+        f'<th scope="col">{COLUMNS[name].heading}<em>no gate {shown(base, name)}</em>'
+        f"<small>{'lower is better' if COLUMNS[name].goal else 'neither better nor worse'};"
+        f" corrected for {len(of)} tests</small></th>"
+        for name, of in changes.items()
     )
     ends = {
-        name: max(abs(x.changes[name].mean) + x.changes[name].half_width for x in gates)
-        for name in COLUMNS
+        name: max(abs(of[x.name].mean) + of[x.name].half_width for x in gates)
+        for name, of in changes.items()
     }
     slowest = max(row.step_time[2] for row in gates) - 1
     heads += '<th scope="col">Training time<em>no gate × 1</em><small>lower is better</small></th>'
     lines = [f'<tr><th scope="col">Gate</th>{heads}</tr>']
     for row in gates:
-        cells = "".join(cell(rows, row, name, ends[name]) for name in COLUMNS)
+        cells = "".join(cell(of[row.name], row, name, ends[name]) for name, of in changes.items())
         cost, picture = costs(row, base), interval(row.step_time - 1, 12, 80 / slowest)
         cells += (
             f'<td class="gc-cost" data-gate="{ROWS[row.name]}">{picture}'
@@ -103,10 +110,9 @@ def interval(places: Iterable[float], zero: float, unit: float) -> str:
     return f'<i style="--zero: {zero}%; {style}"></i>'
 
 
-def cell(rows: Sequence[OverviewRow], row: OverviewRow, name: str, end: float) -> str:
+def cell(change: PairedDifference, row: OverviewRow, name: str, end: float) -> str:
     """Return a difference as HTML: its interval within ± ``end``, its verdict and the number."""
-    change, column = row.changes[name], COLUMNS[name]
-    sign = signs(rows, name)[row.name]
+    column, sign = COLUMNS[name], (change.low > 0) - (change.high < 0)
     word, kind = ("lower", "inconclusive", "higher")[sign + 1], "gc-shown" if sign else "gc-open"
     if sign < 0 and column.goal:
         word, kind = "✓ lower", f"{kind} gc-gain"
@@ -136,12 +142,13 @@ def columns(rows: Sequence[OverviewRow]) -> dict[str, list[object]]:
     for row in (base, *gates):
         lines.append({"gate": ROWS[row.name], "parameters": row.parameters})
         for name, (heading, *_) in COLUMNS.items():
-            change, sign = row.changes.get(name), signs(rows, name).get(row.name, 0)
+            change, wide = row.changes.get(name), widened(rows, name).get(row.name)
             lines[-1] |= {
                 heading: row.values[name].mean,
                 f"{heading}, difference": change and change.mean,
                 f"{heading}, half width": change and change.half_width,
-                f"{heading}, significant": bool(sign),
+                f"{heading}, half width for all tests": wide and wide.half_width,
+                f"{heading}, significant": bool(signs(rows, name).get(row.name)),
             }
         lines[-1] |= costs(row, base)
     return {heading: [line[heading] for line in lines] for heading in lines[-1]}
@@ -169,7 +176,7 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str, str]:
     sizes = [row.parameters for row in (base, *gates)]
     lead = (
         f"Models of {max(sizes) / 1e6:.1f} million weights, {len(SEEDS)} seeds each: large ones may"
-        " differ."
+        " differ. A gate can curve attention: does it pay?"
     )
     missed = listed([x.missed for x in goals.values()], "or")
     if best is None:

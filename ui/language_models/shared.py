@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.lm.generate import Reading, read_text
 from gating_core.lm.measurements import QUANTITIES, load_measured
-from gating_core.lm.overview import OverviewRow, load_overview, significant
+from gating_core.lm.overview import OverviewRow, compared, load_overview
 from gating_core.lm.resampling import LEVEL, PairedDifference
 from gating_core.lm.shipped import SEEDS
 from gating_core.training import MeanInterval, mean_interval
@@ -86,9 +86,14 @@ def architectures() -> list[OverviewRow]:
     return load_overview()
 
 
+def widened(rows: Sequence[OverviewRow], name: str) -> dict[str, PairedDifference]:
+    """Return `compared` over the gates; for the number "loss" over all architectures."""
+    return compared(rows if name == "loss" else [x for x in rows if x.name in ROWS], name)
+
+
 def signs(rows: Sequence[OverviewRow], name: str) -> dict[str, int]:
-    """Return `significant` over the gates; for the number "loss" over all architectures."""
-    return significant(rows if name == "loss" else [x for x in rows if x.name in ROWS], name)
+    """Return the sign of each difference, 0 where it is not significant: `widened`, it has 0."""
+    return {row: (of.low > 0) - (of.high < 0) for row, of in widened(rows, name).items()}
 
 
 def difference_text(change: PairedDifference, digits: int, scale: float = 1.0) -> str:

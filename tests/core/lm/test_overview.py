@@ -9,7 +9,7 @@ from scipy import stats
 from gating_core.lm.efficient.top_k import SIZES
 from gating_core.lm.measurements import AttentionTimes, Times
 from gating_core.lm.model import LanguageModel
-from gating_core.lm.overview import load_overview, overview, significant
+from gating_core.lm.overview import compared, load_overview, overview
 from gating_core.lm.resampling import PairedDifference
 from gating_core.lm.shipped import MODELS, SEEDS, load_model
 
@@ -66,7 +66,11 @@ def test_bundled_rows_hold_what_cards_say_and_verdicts_are_holms():
     t = [abs(of.mean) / of.half_width * stats.t.ppf(0.975, 2) for of in found]
     assert rows["fal_plus"].changes["loss"].high < 0
     assert len(found) * 2 * stats.t.sf(max(t), 2) > 0.05
-    assert not any(significant([*rows.values()], "loss").values())
+    wide = compared([*rows.values()], "loss")
+    assert all(of.low < 0 < of.high for of in wide.values())
+    # None is significant: each interval is Bonferroni's.
+    factor = stats.t.ppf(1 - 0.025 / len(found), 2) / stats.t.ppf(0.975, 2)
+    assert wide["fal"].half_width == pytest.approx(factor * rows["fal"].changes["loss"].half_width)
     far = PairedDifference(np.full(3, -0.1), 0.01)
     changes = {
         "fal": far,
@@ -74,4 +78,6 @@ def test_bundled_rows_hold_what_cards_say_and_verdicts_are_holms():
         "g2": replace(far, half_width=0.2),
     }
     made = [replace(rows[name], changes={"loss": of}) for name, of in changes.items()]
-    assert significant(made, "loss") == {"fal": -1, "parallel": 1, "g2": 0}
+    wide = compared(made, "loss")
+    assert wide["fal"].high < 0 < wide["parallel"].low
+    assert wide["g2"].low < 0 < wide["g2"].high

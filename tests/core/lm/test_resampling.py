@@ -1,5 +1,7 @@
 """Bootstrap over texts against a loop, and paired differences in cases known by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,6 +13,7 @@ from gating_core.lm.resampling import (
     paired_difference,
     resampled_means,
     text_draws,
+    widened,
 )
 from gating_core.training import mean_interval
 
@@ -69,6 +72,17 @@ def test_p_is_that_of_a_t_test_and_fits_the_interval_and_a_family_is_adjusted():
     adjusted = np.sort(family_p(found))
     assert adjusted[0] == pytest.approx(9 * ascending[0])
     assert (adjusted >= ascending).all()
+    seen = []
+    for times in (1, 0.3, 0.1):  # none, some and most are significant
+        some = [replace(of, half_width=times * of.half_width) for of in found]
+        clear = [not of.low <= 0 <= of.high for of in widened(some)]
+        assert clear == [*(family_p(some) < 0.05)]
+        for wide, of in zip(widened(some), some, strict=True):  # Bonferroni's is widest
+            factor = stats.t.ppf(1 - 0.025 / 9, 2) / stats.t.ppf(0.975, 2)
+            assert of.half_width <= wide.half_width * (1 + 1e-9)
+            assert wide.half_width <= factor * of.half_width * (1 + 1e-9)
+        seen.append(sum(clear))
+    assert 0 < seen[1] < 9
     assert np.isnan(paired_difference(np.ones(1), np.zeros(1), same[:1], same[:1]).p)
 
 

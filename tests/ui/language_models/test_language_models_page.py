@@ -56,13 +56,20 @@ def test_the_table_has_the_cores_numbers_and_ticks_what_is_gained():
     rows = shared.architectures()
     app = open_page(PAGE)
     assert [x.value for x in app.markdown[:2]] == [*decision.advice(rows)[:2]]
+    few = " ".join(x.proto.body for x in app.get("html"))  # what decides
+    assert "Test loss" in few
+    assert "Effective rank" not in few
+    app.toggle(key="lm_all").set_value(True).run()
     base, channel, *_ = rows
     text = " ".join(x.proto.body for x in app.get("html")).replace("\u00a0", " ")
     assert text.count("✓ lower") == 2
     assert "no gate 1.379 nats" in text
     assert "--a: 2.0%; " in text  # the widest interval ends at the edge, less its margin
-    assert "<b>inconclusive</b> +0.002 ± 0.025" in text
-    assert "<b>inconclusive</b> −3.3 ± 2.1" in text  # an interval without 0, but by Holm
+    assert "<b>inconclusive</b> −3.3 ± 4.3" in text  # alone ± 2.1, without 0
+    for low, high, mark in re.findall(  # a bar misses the line where its verdict says so, alone
+        r'--zero: 50%; --a: ([\d.]+)%; --b: [\d.]+%; --c: ([\d.]+)%"></i><b>(.*?)</b>', text
+    ):
+        assert (float(low) < 50 < float(high)) == (mark == "inconclusive")
     assert text.count("neither better nor worse") == 1
     assert "× 1.05 to 1.10, weights +7.9 %" in text
     assert re.findall(r'<tr class="gc-advised"><th scope="row">(.*?)<', text) == ["G1, per head"]
