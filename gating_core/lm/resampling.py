@@ -94,11 +94,10 @@ def widened(differences: Sequence[PairedDifference]) -> list[PairedDifference]:
     p = np.array([of.p for of in differences])
     # Of those that are significant each leaves one test less; then all are tested at one level.
     tests = len(p) - np.minimum(p.argsort().argsort(), (holm(p) < LEVEL).sum())
-    freedoms = np.array([len(of.by_seed) - 1 for of in differences])
-    factors = stdtrit(freedoms, 1 - LEVEL / 2 / tests) / stdtrit(freedoms, 1 - LEVEL / 2)
     return [
-        replace(of, half_width=float(of.half_width * factor))
-        for of, factor in zip(differences, factors, strict=True)
+        replace(of, half_width=of.half_width * float(own / alone))
+        for of, count in zip(differences, tests, strict=True)
+        for own, alone in [stdtrit(len(of.by_seed) - 1, 1 - LEVEL / 2 / np.array([count, 1]))]
     ]
 
 

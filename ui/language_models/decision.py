@@ -75,10 +75,12 @@ def table(rows: Sequence[OverviewRow], names: Sequence[str], best: str = "") -> 
     base, gates = split(rows)
     changes = {name: widened(rows, name) for name in names}
     heads = "".join(
-        f'<th scope="col">{COLUMNS[name].heading}<em>no gate {shown(base, name)}</em>'
-        f"<small>{'lower is better' if COLUMNS[name].goal else 'neither better nor worse'};"
-        f" corrected for {len(of)} tests</small></th>"
-        for name, of in changes.items()
+        f'<th scope="col">{column.heading}<em>no gate'
+        f" {column.scale * base.values[name].mean:.{column.digits}f}\u00a0{column.unit}</em>"
+        f"<small>{'lower is better' if column.goal else 'neither better nor worse'};"
+        f" corrected for {len(changes[name])} tests</small></th>"
+        for name, column in COLUMNS.items()
+        if name in names
     )
     ends = {
         name: max(abs(of[x.name].mean) + of[x.name].half_width for x in gates)
@@ -129,10 +131,11 @@ def split(rows: Sequence[OverviewRow]) -> tuple[OverviewRow, list[OverviewRow]]:
 
 def costs(row: OverviewRow, base: OverviewRow) -> dict[str, str]:
     """Return what a gate costs: weights, and quartiles of times over those without a gate."""
-    found = {"weights": f"+{figures(100 * (row.parameters / base.parameters - 1), 2)}\u00a0%"}
-    for name, ratio in (("training", row.step_time), ("reading", row.token_time)):
-        found[name] = "× {0:.2f} to {2:.2f}".format(*ratio)
-    return found
+    return {
+        "weights": f"+{figures(100 * (row.parameters / base.parameters - 1), 2)}\u00a0%",
+        "training": "× {0:.2f} to {2:.2f}".format(*row.step_time),
+        "reading": "× {0:.2f} to {2:.2f}".format(*row.token_time),
+    }
 
 
 def columns(rows: Sequence[OverviewRow]) -> dict[str, list[object]]:
@@ -173,14 +176,12 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str, str]:
         key=lambda row: (-len(reached[row.name]), row.parameters),
         default=None,
     )
-    sizes = [row.parameters for row in (base, *gates)]
     lead = (
-        f"Models of {max(sizes) / 1e6:.1f} million weights, {len(SEEDS)} seeds each: large ones may"
-        " differ. A gate can curve attention: does it pay?"
+        f"Models of {max(row.parameters for row in (base, *gates)) / 1e6:.1f} million weights,"
+        f" {len(SEEDS)} seeds each: large ones may differ. A gate can curve attention: does it pay?"
     )
-    missed = listed([x.missed for x in goals.values()], "or")
     if best is None:
-        return f"No: no gain is shown {missed}.", lead, ""
+        return f"No: no gain is shown {listed([x.missed for x in goals.values()], 'or')}.", lead, ""
     first, *_ = names = reached[best.name]
     column = goals[first]
     amount = f"{-column.scale * best.changes[first].mean:.{column.digits}f}"
@@ -192,10 +193,3 @@ def advice(rows: Sequence[OverviewRow]) -> tuple[str, str, str]:
         f" {100 * (best.step_time[1] - 1):.0f}\u00a0% more training time"
     )
     return says, f"That is {ROWS[best.name]}, for {cost}. {lead}", best.name
-
-
-def shown(row: OverviewRow, name: str) -> str:
-    """Format a number as in its column, with its unit."""
-    _, unit, digits, scale, *_ = COLUMNS[name]
-    text = f"{scale * row.values[name].mean:.{digits}f}"
-    return f"{text}\u00a0{unit}" if unit else text
