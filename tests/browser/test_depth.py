@@ -48,7 +48,8 @@ def test_a_click_on_a_column_goes_to_its_layer_into_the_link_and_the_curve_ends_
         settle(desk)
         assert f"after={layer}" in desk.url
         assert f"After layer {layer} of 8" in desk.locator(".gc-pair-finding").inner_text()
-        columns = desk.locator(".gc-pair-column").all()
+        assert desk.locator(".gc-pair-seeds .gc-pair-column").is_visible() == (layer == 8)
+        columns = desk.locator(f"{STRIP} button .gc-pair-column").all()
         assert [column.is_visible() for column in columns] == [n < layer for n in range(8)]
 
 

@@ -410,7 +410,11 @@ def verdicts(
     unknown = None if picture is None else picture.unknown[index]
     frames, told = drawn_frames(run), []
     for index, frame in enumerate(frames):
-        bold, digits = f"test accuracy {percent(float(accuracies[frame, member]))}", ""
+        bold, kind, digits = (
+            f"test accuracy {percent(float(accuracies[frame, member]))}",
+            "Boundary",  # of a surface that is not established to be flat or curved
+            "",
+        )
         rest = [f"total curvature {'is being' if going else 'not'} measured{' …' * going}"]
         at_end = final is not None and index == len(frames) - 1
         if (summary := final if at_end else along) is not None:
@@ -418,20 +422,21 @@ def verdicts(
             integral = summary.total if at_end else summary.total.at(index)
             said = formatting.headline_text(integral, verdict.without_curvature)
             rest, digits = [f"total curvature {said}"], formatting.exact_text(integral)
+            if verdict.word == CURVED or verdict.proof is not None:
+                kind = f"{verdict.word.capitalize()} surface"
             if verdict.without_curvature and not at_end:
                 rest.append(formatting.flat_text(verdict))
             elif said == UNKNOWN:
                 rest.append("the surface folds too sharply")
             if at_end:
                 curved = verdict.word == CURVED
-                rest += [formatting.verdict_text(verdict)] if curved else []
                 sure = curved and integral.quotable() and integral.resolved
-                rest += [] if sure else [formatting.doubt_text(integral, verdict)]
+                rest += [
+                    *[formatting.verdict_text(verdict).removeprefix("curved, ")] * curved,
+                    *([] if sure else [formatting.doubt_text(integral, verdict)]),
+                ]
         if side is not None and side.flat_cuts is not None:
-            bold = (
-                f"{'flat' if side.corners is None else 'straight'} cut:"
-                f" {side.flat_cuts[index]} on the map · {bold}"
-            )
+            bold = f"{kind}: {side.flat_cuts[index]} · {bold}"
         if unknown is not None and unknown[index]:
             rest.append(f"K is not known at {percent(float(unknown[index]))} of the points")
         told.append((bold[:1].upper() + bold[1:], " · ".join(rest), digits))
@@ -451,7 +456,7 @@ def note_text(run: TrainedRun, view: BoundaryView, picture: Picture) -> str:
     if any(x.classified is not None and np.isfinite(x.classified.planes).any() for x in sides):
         parts.append("grey: the classifier's plane")
     if any(x.corners is not None for x in sides):
-        parts.append("triangle: of the three values")
+        parts.append("tinted: plane of the flat surface")
     if view.paint == "curvature" and picture.pair.ends[0]:
         beyond = f"at the last step {formatting.beyond_text(picture.scale.beyond)}"
         parts += ["K < 0 to K > 0, asinh scale", beyond, "hatched: not known"]

@@ -102,18 +102,12 @@ def draw() -> None:
             first.info(f"Stacks from seed {stack.first_seed} are not trained yet: press *Train*.")
             return
     charts = c.Charts("depth")
-    surface = replayed(stack, trained)
-    twins, says = {}, stack_text(surface)
-    if stack.kind in (TRAINED, STACKS):
-        other = replace(stack, second=not stack.second)
-        title, twin = other.regimes[other.regime], replayed(other, trained)
-        twins, says = (
-            {title: twin},
-            f"{says} Its {title} twin ends at {known_total_text(twin, -1)}.",
-        )
-    draw_finding(says, seeds_text(trained, stack.layers) if trained else "")
+    surface, twin = replayed(stack, trained), replace(stack, second=not stack.second)
+    both = (stack, twin) if stack.kind in (TRAINED, STACKS) else (stack,)
+    stacks = {own.regimes[own.regime]: replayed(own, trained) for own in both}
+    draw_finding(stack_text(stacks), seeds_text(stack, trained) if trained else "")
     with first:
-        layer = draw_replay(stack, surface, twins=twins) + 1
+        layer = draw_replay(stack, surface, stacks=stacks, trained=trained) + 1
     with fold:
         draw_seeds(charts, stack, trained)
     if stack.kind == STACKS:
@@ -326,19 +320,30 @@ def draw_replay(
     key: str = VIEW,
     layers: int = UNTRAINED.depth,
     follow: str = "",
-    twins: Mapping[str, SurfaceResult] | None = None,
+    stacks: Mapping[str, SurfaceResult] | None = None,
+    trained: TrainedDepths | None = None,
 ) -> int:
     """Draw the surface, its map, and the maps of all layers; return the frame that is shown.
 
     That is the layer of the link, or the last at which K is resolved at enough points. Only the
-    first ``layers`` are shown; they play once for a new text ``follow``. With ``twins``, which may
-    be none, total curvature is drawn as they play, beside that of the twin.
+    first ``layers`` are shown; they play once for a new text ``follow``. With ``stacks``, it and
+    perhaps its twin by title, total curvature is drawn as they play, and at the end the middle half
+    of all seeds that were ``trained``.
     """
     picture, shown = replay(stack, layers, surface), surface.first(layers)
     clear = np.flatnonzero(np.isfinite(shown.known).mean((1, 2)) >= CLEAR)
     last = int(clear[-1]) + 1 if clear.size else 1
     size = "drawn at one size (diameter d)" if picture.enlarged else "all drawn to one scale"
-    frames = range(len(shown.total))
+    frames, ranges = (
+        range(len(shown.total)),
+        [
+            trained.results[name]
+            .curves["total"]
+            .band[:, trained.request.depths.index(stack.layers)]
+            for name in stacks or ()
+            if trained
+        ],
+    )
     draw_pair(
         picture.pair,
         key=key,
@@ -350,7 +355,8 @@ def draw_replay(
             [
                 (
                     f"Total curvature {known_total_text(shown, frame)}",
-                    f"diameter {common.short(float(picture.diameters[frame]))}, {size}",
+                    "±: numerical error; " * (" ± " in known_total_text(shown, frame))
+                    + f"diameter {common.short(float(picture.diameters[frame]))}, {size}",
                 )
                 for frame in frames
             ]
@@ -371,15 +377,22 @@ def draw_replay(
         on_leave=_on_leave,
         strip=frames,
         curve=None
-        if twins is None
-        else (
-            "Total curvature by layer"
-            + "".join(f", line: {title} twin" for title in twins)
-            + " (hatched: at least)" * (not shown.complete.all()),
-            shown.total.tolist(),
-            shown.complete.tolist(),
-            [total for twin in twins.values() for total in twin.total.tolist()],
-        ),
+        if stacks is None
+        else {
+            "title": "Total curvature by layer"
+            + " (hatched: at least)" * (not all(own.complete.all() for own in stacks.values())),
+            "bars": [
+                (
+                    title,
+                    c.GREY if title == "ungated" else c.MAGENTA,
+                    own.total.tolist(),
+                    own.complete.tolist(),
+                )
+                for title, own in stacks.items()
+            ],
+            "ranges": np.array(ranges).tolist() if np.isfinite(ranges).all() else [],
+            "seeds": SEEDS,
+        },
         follow=follow,
     )
     return min(linked_layer(last), len(shown.total)) - 1
@@ -402,38 +415,48 @@ def _on_leave(frame: int, point: Point | None, corners: np.ndarray | None) -> No
         st.query_params["stacked_point"] = pick_text(point)
 
 
-def stack_text(surface: SurfaceResult) -> str:
-    """Say how total curvature changes over the layers of the replayed stack."""
-    first, last = surface.integral(0), surface.integral(-1)
-    low = last.value - last.error - first.value - first.error
-    high = last.value + last.error - first.value + first.error
-    # What is incomplete is a lower estimate.
-    verdict = common.by_interval(
-        float(low) if first.complete else -math.inf,
-        float(high) if last.complete else math.inf,
-        "The total curvature of this stack falls",
-        "It is inconclusive whether the total curvature of this stack grows:",
-        "The total curvature of this stack grows",
+def stack_text(stacks: Mapping[str, SurfaceResult]) -> str:
+    """Say how total curvature changes over the layers of a stack, and of its twin, by title."""
+    said: dict[str, list[str]] = {}
+    for title, surface in stacks.items():
+        first, last = surface.integral(0), surface.integral(-1)
+        low = last.value - last.error - first.value - first.error
+        high = last.value + last.error - first.value + first.error
+        ends = [f"from {known_total_text(surface, 0)} to "] * (len(surface.total) > 1)
+        # What is incomplete is a lower estimate.
+        verdict = common.by_interval(
+            float(low) if first.complete else -math.inf,
+            float(high) if last.complete else math.inf,
+            "Depth removes curvature from this stack",
+            "It is inconclusive whether depth adds curvature to this stack"
+            if len(surface.total) > 1
+            else "The total curvature of this stack",
+            "Depth adds curvature to this stack",
+        )
+        said.setdefault(verdict, []).append(
+            "".join([*ends, known_total_text(surface, -1), f" {title}"])
+        )
+    return " ".join(
+        f"{verdict}{', with or without a gate' * (len(totals) > 1)}:"
+        f" over {common.layers_text(len(surface.total))} {', '.join(totals)}."
+        for verdict, totals in said.items()
     )
-    ends = [known_total_text(surface, frame) for frame in (0, -1)]
-    return f"{verdict} from {ends[0]} after layer 1 to {ends[1]} after layer {len(surface.total)}."
 
 
-def seeds_text(trained: TrainedDepths, depth: int) -> str:
-    """Say where half of the seeds end, and whether the gate changes where they end on average."""
-    column = trained.request.depths.index(depth)
+def seeds_text(stack: Stack, trained: TrainedDepths) -> str:
+    """Say whether the gate changes the mean over all seeds of where they end."""
+    column = trained.request.depths.index(stack.layers)
     curves = [trained.results[name].curves["total"] for name in ("gated", "ungated")]
-    halves = [" to ".join(map(common.rough, curve.band[:, column])) for curve in curves]
     gated, ungated = (np.where(x.known, x.values, np.nan)[:, column] for x in curves)
     gap = mean_interval(gated - ungated)
     verdict = common.by_interval(
         gap.mean - gap.half_width,
         gap.mean + gap.half_width,
-        "the gate reduces their mean",
-        "no significant difference",
-        "the gate increases their mean",
+        "the gate reduces the mean",
+        "gated and ungated show no significant difference",
+        "the gate increases the mean",
     )
-    return f"Half of {SEEDS} seeds end at {halves[0]} gated, at {halves[1]} ungated: {verdict}."
+    return f"Seed {stack.seed} is shown. Over all {SEEDS} seeds, {verdict} at the last layer."
 
 
 def known_total_text(surface: SurfaceResult, frame: int) -> str:

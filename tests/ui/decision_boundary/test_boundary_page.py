@@ -127,9 +127,10 @@ def test_the_default_is_shown_without_any_job(monkeypatch):
         assert side["more"][-1].startswith(f"total curvature {text} · ")
         assert side["exact"][-1] == exact_text(total)
     left, right = header["sides"]
-    assert left["verdict"][-1] == "Straight cut: 2 open lines on the map · test accuracy 74\u00a0%"
-    assert right["verdict"][-1] == "Flat cut: a closed loop on the map · test accuracy 92\u00a0%"
+    assert left["verdict"][-1] == "Flat surface: 2 open lines · test accuracy 74\u00a0%"
+    assert right["verdict"][-1] == "Curved surface: a closed loop · test accuracy 92\u00a0%"
     assert re.search(r" · flat \(proved: .*\)$", left["more"][-1])
+    assert all(re.match("(Curved surface|Boundary): ", told) for told in right["verdict"])
 
 
 # --- Training is shown while it happens -----------------------------------------------------------

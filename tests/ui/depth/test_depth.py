@@ -1,6 +1,5 @@
 """Does Depth draw what was measured, claim no more than its intervals allow, obey its link?"""
 
-import re
 from dataclasses import replace
 from functools import cache
 
@@ -104,16 +103,15 @@ def test_the_numbers_are_those_of_the_core():
     drawn = {trace["name"]: trace for trace in figure(app, "depth_growth")["data"]}
     np.testing.assert_array_equal(numbers(drawn["gated"]["y"]), gated.median)
     np.testing.assert_array_equal(numbers(drawn["gated, seed 3"]["y"]), gated.values[3])
-    _, totals, complete, beside = header(app, VIEW)["curve"]
-    surface, twin = (
-        replay(load_shipped().layers(x, 8, 3), REPLAY_GRID) for x in ("gated", "ungated")
-    )
-    np.testing.assert_allclose(totals, surface.total)
-    assert complete == surface.complete.tolist()
-    np.testing.assert_allclose(beside, twin.total)
-    assert f"Its ungated twin ends at {layers.known_total_text(twin, -1)}." in said(app)
-    pattern = r"of 16 seeds end at \d+ to \d+ gated, at \d+ to \d+ ungated: no significant"
-    assert re.search(pattern, app.text[0].value)
+    curve = header(app, VIEW)["curve"]
+    np.testing.assert_array_equal(curve["ranges"], [x.band[:, -1] for x in (gated, without)])
+    for name, _, totals, complete in curve["bars"]:
+        surface = replay(load_shipped().layers(name, 8, 3), REPLAY_GRID)
+        np.testing.assert_allclose(totals, surface.total)
+        assert complete == surface.complete.tolist()
+        ends = [layers.known_total_text(surface, layer) for layer in (0, -1)]
+        assert f"from {ends[0]} to {ends[1]} {name}" in said(app)
+    assert "gated and ungated show no significant difference" in app.text[0].value
     accuracy = load_shipped().accuracy("gated")[:, -1].mean()
     assert f"{100 * accuracy:.0f} % gated" in said(app)
 
@@ -293,17 +291,16 @@ def test_twice_the_layers_is_said_exactly_only_where_it_is_exact():
     assert "exactly" not in comparison.doubling_text(changed(aligned, values=nearly))
 
 
-GROWS = "The total curvature of this stack grows from"
-FALLS = "The total curvature of this stack falls from"
-OPEN = "It is inconclusive whether the total curvature of this stack grows: from"
+GROWS, FALLS = "Depth adds curvature to this stack", "Depth removes curvature from this stack"
+OPEN = "It is inconclusive whether depth adds curvature to this stack"
 
 
 @pytest.mark.parametrize(
     ("ends", "complete", "verdict"),
-    [((1.0, 3.0), (True, True), f"{GROWS} 1.0 after layer 1 to 3.0"),
+    [((1.0, 3.0), (True, True), f"{GROWS}: over 2 layers from 1.0 to 3.0 gated."),
      ((3.0, 1.0), (True, True), FALLS),
      ((1.0, 1.08), (True, True), OPEN),
-     ((1.0, 3.0), (True, False), f"{GROWS} 1.0 after layer 1 to at least 3.00 ± 0.05"),
+     ((1.0, 3.0), (True, False), f"{GROWS}: over 2 layers from 1.0 to at least 3.00 ± 0.05 gated."),
      ((1.0, 3.0), (False, True), OPEN),
      ((3.0, 1.0), (True, False), OPEN)],
 )  # fmt: skip
@@ -312,9 +309,17 @@ def test_a_stack_is_said_to_grow_only_beyond_the_errors(ends, complete, verdict)
     found = replace(
         found, total=np.array(ends), total_error=np.full(2, 0.05), complete=np.array(complete)
     )
-    text = layers.stack_text(found)
+    text = layers.stack_text({"gated": found})
     assert text.startswith(verdict)
-    assert text.endswith("after layer 2.")
+    both = layers.stack_text({"gated": found, "ungated": found})
+    assert both.startswith(f"{text.split(':')[0]}, with or without a gate: over 2 layers from")
+    back = {
+        name: getattr(found, name)[::-1].copy() for name in ("total", "total_error", "complete")
+    }
+    other = layers.stack_text({"ungated": replace(found, **back)})
+    apart = layers.stack_text({"gated": found, "ungated": replace(found, **back)})
+    assert apart == f"{text} {other}" or text.split(":")[0] == other.split(":")[0]
+    assert layers.stack_text({"gated": found.first(1)}).startswith("The total curvature of this")
 
 
 def test_an_empty_lower_estimate_is_no_number():
@@ -322,7 +327,7 @@ def test_an_empty_lower_estimate_is_no_number():
     lines = [layers.known_total_text(found, layer) for layer in range(UNTRAINED.depth)]
     assert not [line for line in lines if "at least 0" in line]
     assert "undetermined" in lines[-1]
-    assert layers.stack_text(found).endswith(f"undetermined after layer {UNTRAINED.depth}.")
+    assert layers.stack_text({"gated": found}).endswith("to undetermined gated.")
 
 
 def test_the_theory_has_the_numbers_that_are_measured():

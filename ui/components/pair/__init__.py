@@ -169,7 +169,7 @@ def header_of(
     findings: Sequence[tuple[str, str]] = (),
     maps: bool = True,
     strip: Sequence[int] = (),
-    curve: tuple[str, Sequence[float], Sequence[bool], Sequence[float]] | None = None,
+    curve: Mapping[str, Any] | None = None,
     follow: str = "",
     grows: bool = False,
     exact: Sequence[Sequence[str]] = (),
@@ -179,11 +179,11 @@ def header_of(
     ``verdicts`` are by side and frame: the verdict, and what is known besides. ``findings`` are, if
     any, by frame: what is bold, and the rest; a ``note`` may be, too. Another ``scene`` is seen
     from the first view again. Without ``maps`` there are surfaces and colours alone, and nothing is
-    read at a point. The maps of the frames in ``strip`` stand below; with a ``curve``, its title, a
-    number for each of them, whether it is complete, and perhaps another beside it, they are the
-    axis of a column chart that is drawn as the frames play. For a new text ``follow`` frames play
-    once from the first; while the run ``grows``, whoever looks at the last one sees the next ones.
-    ``exact`` is shown on hover, by side and frame.
+    read at a point. The maps of the frames in ``strip`` stand below; with a ``curve`` they are
+    the axis of a column chart that is drawn as the frames play: its title, (name, colour, numbers,
+    complete) of one or two "bars", and perhaps their "ranges" (low, high) over several "seeds". For
+    a new text ``follow`` frames play once from the first; while the run ``grows``, whoever looks at
+    the last one sees the next ones. ``exact`` is shown on hover, by side and frame.
     """
     sides = [
         {

@@ -158,10 +158,11 @@ function aim(state, isFirst) {
     }).filter(([x]) => !Number.isNaN(x));
     const about = header.sides[i];
     const { ground, origin, corners } = about;
-    const triangles = hasCorners(state, about) && !about.classes ? corners.flat() : [];
+    const floor = () => floorOf(corners.at(-1), at('', last));
+    const triangles = hasCorners(state, about) ? (about.classes ? floor() : corners.flat()) : [];
     places.push(...ground ?? [], ...origin ? [origin] : [], ...triangles);
     Object.assign(camera, CAMERA, { azimuth: header.eye[0], elevation: header.eye[1] });
-    if (places.length) views[i].frame(places, FILLED);
+    if (places.length) views[i].frame(places, isClassed ? FILLED - 0.08 : FILLED);
     views[i].centre = camera.centre;
     return camera.distance;
   });
@@ -324,7 +325,8 @@ function showSide(state, i, own, ink, mark) {
     (dragged ? followCorners(values, cornersAt(about), state.corners) : values);
   const places = follow(at('', frame));
   const triangle = i === 0 ? cornersOf(state, frame) : cornersAt(about, frame);
-  const corners = hasCorners(state, about) && triangle;
+  const corners = hasCorners(state, about)
+    && (about.classes ? floorOf(triangle, places) : triangle);
   const classed = classedFrame(state, i, own);
   const isFlat = about.flat[own];
   const straight = isFlat ? at('Lines', own) : []; // all zero where there are none
@@ -414,7 +416,7 @@ function showScale(part, scale, ends) {
 }
 
 // The maps of some frames, one side below the other; new ones where the numbers are. With a
-// `curve`, [title, numbers, complete], they are the axis of a column chart, drawn as frames play.
+// `curve` they are the axis of a column chart, drawn as frames play.
 function drawStrip(state, nearest) {
   const { find, header } = state;
   const strip = find('strip');
@@ -427,28 +429,48 @@ function drawStrip(state, nearest) {
       button.append(...maps, `${header.places[frame]}`);
       button.addEventListener('click', () => show(state, frame));
       return button;
-    }));
-    find('curve').textContent = header.curve?.[0] ?? '';
+    }), ...header.curve?.ranges.length ? [rangesOf(header.curve)] : []);
+    const { title = '', bars = [] } = header.curve ?? {};
+    find('curve').replaceChildren(title, ...keysOf(bars.length > 1 ? bars : []));
   }
   const shown = header.strip.findLastIndex(frame => frame <= nearest);
-  [...strip.children].forEach((button, n) => {
+  strip.querySelectorAll('button').forEach((button, n) => {
     button.setAttribute('aria-pressed', n === shown);
     button.classList.toggle('gc-pair-ahead', n > shown);
   });
+  strip.lastElementChild?.classList.toggle('gc-pair-ahead', shown < header.strip.length - 1);
 }
 
-// A number as a column, as high as its share of the largest; above it the number. A line is as high
-// as the number beside it, if there are some.
-function columnOf([, numbers, complete, beside], frame) {
-  const number = element('b', {}, `${Number(numbers[frame].toPrecision(2))}`);
-  const className = `gc-pair-column${complete[frame] ? '' : ' gc-pair-least'}`;
-  const column = element('span', { className }, number);
-  const largest = Math.max(...numbers, ...beside, Number.MIN_VALUE);
-  column.style.setProperty('--share', numbers[frame] / largest);
-  if (beside.length) column.append(element('i'));
-  column.style.setProperty('--beside', beside[frame] / largest);
-  return column;
+const twoFigures = number => `${Number(number.toPrecision(2))}`;
+
+// Bars from low to high in shares of the largest number, the first with its number above.
+function columnOf({ bars, ranges }, frame, spans = bars.map(bar => [0, bar[2][frame]])) {
+  const largest = Math.max(...bars.flatMap(bar => bar[2]), ...ranges.flat(), Number.MIN_VALUE);
+  return element('span', { className: 'gc-pair-column' }, ...spans.map(([low, high], n) => {
+    const [, ink, , complete] = bars[n];
+    const part = element('i', { className: complete[frame] === false ? 'gc-pair-least' : '' });
+    const style = { '--low': low / largest, '--high': high / largest, '--ink': ink };
+    Object.entries(style).forEach(entry => part.style.setProperty(...entry));
+    if (!n || !(frame < bars[n][2].length - 1)) part.append(element('b', {}, twoFigures(high)));
+    if (low) part.append(element('b', {}, twoFigures(low)));
+    return part;
+  }));
 }
+
+// The middle half of all seeds after the last frame, of both bars.
+function rangesOf(curve) {
+  const said = curve.ranges.map((range, n) =>
+    `${curve.bars[n][0]} ${range.map(twoFigures).join(' to ')}`);
+  const words = `half of ${curve.seeds} seeds`;
+  return element('div', { className: 'gc-pair-seeds', title: `${words}: ${said.join(', ')}` },
+    columnOf(curve, undefined, curve.ranges), element('span', {}, words));
+}
+
+const keysOf = pairs => pairs.map(([word, colour]) => {
+  const bar = element('i');
+  bar.style.background = gradientOf([[0, colour], [1, colour]]);
+  return element('span', {}, bar, word);
+});
 
 // A flat surface beside the other, and how a gate pulls every point of it towards the origin.
 function addGround(scene, { ground, origin }, ink) {
@@ -477,11 +499,7 @@ function showTexts(state, nearest, mark) {
   say(find('finding'), ...header.findings[nearest] ?? ['', '']);
   find('quantity').textContent = header.quantity;
   showScale(find('scale'), header.scale, header.ends);
-  find('keys').replaceChildren(...header.keys.map(([word, colour]) => {
-    const bar = element('i');
-    bar.style.background = gradientOf([[0, colour], [1, colour]]);
-    return element('span', {}, bar, word);
-  }));
+  find('keys').replaceChildren(...keysOf(header.keys));
   const fixed = { max: 100, value: 100 * header.places[0], disabled: true };
   const moving = { max: last, value: nearest, disabled: false };
   Object.assign(find('strength'), last ? moving : fixed);
