@@ -8,8 +8,8 @@ TITLE = "Mixture of experts"
 
 with page(
     TITLE,
-    lead="An expert is a linear map of a token; attention weighs the tokens. Only with a gate"
-    " per channel at G1 or G2 can data tell the experts of a head apart.",
+    lead="Each expert, a linear map, gives every token its own value; attention weighs the tokens."
+    " Only with a gate per channel at G1 or G2 can data tell the experts of a head apart.",
 ):
     from ui.common.links import checked_link
     from ui.experts import decomposition, identifiability, learning_curves, sample_efficiency

@@ -10,9 +10,9 @@ const WIDEST = 44; // pixels of the widest branch that any input of the square h
 const NARROW = 600; // below it the tree is a list
 const DASH = { period: 10, gap: 4 }; // of negative branches, as in tree.css
 const LINE = 21; // pixels of a row of the list
-const BOX = { half: 27, top: 20, number: 17 };
+const BOX = { half: 27, top: 20, number: 23 };
 // Pixels beside the middle of a text.
-const GAP = { name: 42, small: 18, number: 21, head: 25, sum: 12 };
+const GAP = { name: 42, small: 20, number: 25, head: 25, sum: 12 };
 const ROUTING = ['G3', 'G4']; // gates within the attention weights
 const SAMPLED = [-1, -0.5, 0, 0.5, 1]; // inputs, both ways, from which the scale of widths comes
 
@@ -88,15 +88,14 @@ function drawWide(draw, data, width, room) {
   const place = data.gate?.place;
   const [heads, tokens] = [data.values[0].length, data.values[0][0].length];
   const experts = data.queries[0][0].length;
-  const leaves = heads * experts * tokens;
-  const gaps = heads * experts * EXPERT_GAP + heads * HEAD_GAP;
+  const [leaves, gaps] = [heads * experts * tokens, heads * (experts * EXPERT_GAP + HEAD_GAP)];
   const row = Math.max(ROW.least, Math.min(ROW.most, (room - TITLES - gaps) / leaves));
   const [small, gap] = row < 15 ? ['gc-small', GAP.small] : ['', GAP.number];
   const most = largest(data);
   const scale = Math.min(WIDEST / most.all, 1.2 * row / most.token);
-  const across = share => share * (width - 150) + 92;
+  const across = share => share * (width - 190) + 132;
   const x = { gives: across(0), G2: across(0.1), weight: across(0.2), mixed: across(0.37),
-    G1: across(0.51), out: across(0.62), head: across(0.75), all: across(0.86), G5: across(0.94),
+    G1: across(0.51), out: across(0.62), head: across(0.77), all: across(0.88), G5: across(0.95),
     entry: across(1) };
   const height = TITLES + leaves * row + gaps;
   const middle = TITLES + (height - TITLES - HEAD_GAP) / 2;
@@ -117,19 +116,17 @@ function drawWide(draw, data, width, room) {
   const router = ROUTING.includes(place) ? `router, gate ${place}` : 'router: attention';
   const titles = [[0, 'start', 'value of each token'], [x.weight, 'middle', router],
     [x.mixed, 'middle', 'experts'], [x.out, 'middle', 'weight in output'],
-    [x.head, 'middle', 'heads'],
-    [x.entry + 40, 'end', 'output']];
+    [x.head, 'middle', 'heads'], [x.entry + 40, 'end', 'output']];
   for (const [at, anchor, title] of titles) draw.text(svg, at, 8, anchor, 'gc-title', () => title);
   let top = TITLES;
   for (let h = 0; h < heads; h += 1) {
-    const own = entry => entry.heads[h];
+    const [own, head] = [entry => entry.heads[h], top];
     const headY = top + (experts * (tokens * row + EXPERT_GAP) - EXPERT_GAP) / 2;
     const end = middle + SPREAD * (h - (heads - 1) / 2);
     branch(svg, curve(x.head + GAP.head, headY, x.all - GAP.sum, end), entry => own(entry).sum);
     for (let c = 0; c < experts; c += 1) {
       const expert = entry => own(entry).experts[c];
-      const tall = tokens * row;
-      const y = top + tall / 2;
+      const [tall, y] = [tokens * row, top + tokens * row / 2];
       const box = { x: 0, y: top - EXPERT_GAP / 2, width: x.head, height: tall + EXPERT_GAP };
       const group = expertGroup(draw, h, c, box);
       level(group, y, x.mixed + GAP.name, x.out - gap,
@@ -144,7 +141,7 @@ function drawWide(draw, data, width, room) {
           'G2', entry => part(entry).gives, entry => part(entry).gate);
         branch(group, curve(x.weight + BOX.number, leaf, x.mixed - GAP.name, y),
           entry => part(entry).routed);
-        draw.text(group, 0, leaf, 'start', `gc-title ${small}`, () => `token ${t + 1}`);
+        draw.text(group, 36, leaf, 'start', `gc-title ${small}`, () => `token ${t + 1}`);
         draw.text(group, x.gives - 5, leaf, 'end', small, entry => numberText(part(entry).gives));
         number(group, x.weight, leaf, entry => part(entry).weight, `gc-routes ${small}`);
       }
@@ -156,6 +153,9 @@ function drawWide(draw, data, width, room) {
       top += tall + EXPERT_GAP;
     }
     number(svg, x.head, headY, entry => own(entry).sum, 'gc-strong');
+    const turned = { class: 'gc-title', transform: `translate(10 ${headY}) rotate(-90)` };
+    svg.append(make('path', { class: 'gc-bracket', d: `M30 ${head}H24V${top - EXPERT_GAP}H30` }),
+      make('text', { ...turned, 'text-anchor': 'middle' }, `head ${h + 1}`));
     top += HEAD_GAP;
   }
   draw.text(svg, x.all, middle, 'middle', 'gc-strong', () => '+');
