@@ -364,7 +364,8 @@ def reading(frame: GateFrame, exact: str) -> Told:
         called = exact if frame.strength == 1 and frame.exact else ""
         k = f": K = {called}{ten_digits(frame.exact)}"
     bold, rest = finding(f"At λ = {frame.strength:.2f} {subject}", frame, f"{k}.")
-    parts = [rest]
+    # In plain words; how many the points are is told below, with the verdict's own word.
+    parts = [rest.replace(f"some of the {frame.whole.points:,} ", "")]
     if frame.share_lost:
         parts.append(
             f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, not"
@@ -378,7 +379,10 @@ def reading(frame: GateFrame, exact: str) -> Told:
     if frame.whole.rough and frame.share_lost < 1:
         share = percent(frame.whole.rough)
         parts.append(f"On {share} of the chart it is not known whether the gate is smooth.")
-    return bold, " ".join(parts)
+    return (
+        bold.replace(" the surface is mixed", ", K > 0 in some places and K < 0 in others"),
+        " ".join(parts),
+    )
 
 
 def ten_digits(value: float) -> str:

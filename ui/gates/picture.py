@@ -87,7 +87,7 @@ def gate_picture(
         origin=-TOP / reach,
         read={"|H|": np.stack([x.mean for x in frames]), "g": np.stack([x.gate for x in frames])},
         second=(
-            Map("gate over the chart", gate_scale.colours, _ends(gate_scale)),
+            Map("gate; 1 at λ = 0", gate_scale.colours, _ends(gate_scale)),
             np.stack([scale_share(frame.gate, gate_scale) for frame in frames]),
         ),
     )

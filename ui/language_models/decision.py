@@ -118,9 +118,11 @@ def cell(change: PairedDifference, row: OverviewRow, name: str, end: float) -> s
     word, kind = ("lower", "inconclusive", "higher")[sign + 1], "gc-shown" if sign else "gc-open"
     if sign < 0 and column.goal:
         word, kind = "✓ lower", f"{kind} gc-gain"
-    text = difference_text(change, column.digits, column.scale)
-    picture = interval((change.low, change.mean, change.high), 50, 48 / end)
-    return f'<td class="{kind}" data-gate="{ROWS[row.name]}">{picture}<b>{word}</b> {text}</td>'
+    return (
+        f'<td class="{kind}" data-gate="{ROWS[row.name]}">'
+        f"{interval((change.low, change.mean, change.high), 50, 48 / end)}"
+        f"<b>{word}</b> {difference_text(change, column.digits, column.scale)}</td>"
+    )
 
 
 def split(rows: Sequence[OverviewRow]) -> tuple[OverviewRow, list[OverviewRow]]:
