@@ -313,7 +313,7 @@ class Undecided:
         raise MissingRule("a branch is decided by rounding")
 
     def any(self, dim: int, keepdim: bool = False) -> Undecided:
-        """Reduce as `torch.any`; undecided where no element is surely true."""
+        """Reduce as `torch.any`; in doubt where no element is surely true."""
         sure = (self.condition & ~self.doubt).any(dim, keepdim)
         found, doubt = (x.any(dim, keepdim) for x in (self.condition, self.doubt))
         return Undecided(found, doubt & ~sure, self.fixed)

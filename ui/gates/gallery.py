@@ -364,7 +364,7 @@ def reading(frame: GateFrame, exact: str) -> Told:
         called = exact if frame.strength == 1 and frame.exact else ""
         k = f": K = {called}{ten_digits(frame.exact)}"
     bold, rest = finding(f"At λ = {frame.strength:.2f} {subject}", frame, f"{k}.")
-    # In plain words; how many the points are is told below, with the verdict's own word.
+    # In plain words; how many the points are stands below, with the verdict's own word.
     parts = [rest.replace(f"some of the {frame.whole.points:,} ", "")]
     if frame.share_lost:
         parts.append(

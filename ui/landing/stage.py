@@ -11,7 +11,7 @@ from gating_core.experiments.comparison import (
     StrengthSweep,
     TrainedRun,
 )
-from gating_core.geometry import square_grid
+from gating_core.geometry import CURVED, square_grid
 from ui.common.bar import PAGES
 from ui.common.links import link_value, parse_plane, put_in_link
 from ui.components.stage import Plane, stage
@@ -55,7 +55,7 @@ def draw_surface(result: Result, key: str, *, ask: bool = False, hold: bool = Fa
         stage_of(result.run.setting, result.run, result.sweep),
         key=key,
         flat=bool(surface.proof[0]),
-        curved=bool((abs(surface.gaussian[-1]) > surface.gaussian_error[-1]).any()),
+        curved=surface.verdicts[-1].word == CURVED,
         strength=STRENGTHS[result.frame],
         plane=linked_plane(),
         on_leave=_on_leave,

@@ -181,7 +181,7 @@ def test_beside_it_stands_a_model_trained_without_a_gate_or_its_own_surface_with
     assert header["sides"][0]["name"] == "Gate ablated (λ = 0)"
     for name in ("", "K", "Signed", "Planes", "Lines"):
         one, other = (same[f"{side}{name}"][0] for side in ("left", "right"))
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12, err_msg=name)
     assert (arrays["left"][0] != arrays["right"][0]).any()
 
 

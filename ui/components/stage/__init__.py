@@ -41,10 +41,9 @@ def stage(
     and an ``eye``, azimuth and elevation; between two strengths outputs change linearly.
 
     ``flat`` says that the surface at strength 0 is, by proof, ``curved`` that the one at strength 1
-    is, established at a sample point. With ``ask`` a visitor who comes for the first time is asked
-    before anything is shown. With ``hold`` nothing but the flat surface is shown, until a call
-    without it opens the gate. When the visitor lets go, ``on_leave`` gets strength and plane, once:
-    it must store them.
+    is, by its verdict. With ``ask`` a visitor who comes for the first time is asked before anything
+    is shown. With ``hold`` nothing but the flat surface is shown, until a call without it opens the
+    gate. When the visitor lets go, ``on_leave`` gets strength and plane, once: it must store them.
     """
 
     def arrays() -> dict[str, np.ndarray]:

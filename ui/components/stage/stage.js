@@ -234,12 +234,14 @@ function sentenceOf(state, isFlat, field, testField, fittedField) {
   const all = labels.length.toLocaleString('en-GB');
   const shareOf = points => percentOf(rightOf(points, labels), labels.length);
   const right = points => `classifies ${shareOf(points)} of ${all} test points correctly`;
-  const off = { ...state, strength: 0 };
-  const flatField = fieldOf(fittedAt(off, middleOf(surfaceAt(off))), arrayAt(off, 'testValues'));
-  const before = strength === 1 && !state.opening ? `, ${shareOf(flatField)} with the gate off` : '';
+  const offText = () => {
+    const off = { ...state, strength: 0 };
+    const plane = fittedAt(off, middleOf(surfaceAt(off)));
+    return `, ${shareOf(fieldOf(plane, arrayAt(off, 'testValues')))} with the gate off`;
+  };
   return [`${gate} ${cutWords(isFlat, cutKinds(field, size), field)}`,
     own ? `Your plane ${right(testField)}, the fitted plane ${shareOf(fittedField)}.`
-      : `The fitted plane ${right(fittedField)}${before}.`];
+      : `The fitted plane ${right(fittedField)}${strength === 1 && !state.opening ? offText() : ''}.`];
 }
 
 function showControls({ find, strength, own, playing, asking, opening }, isBetween) {
